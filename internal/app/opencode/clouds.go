@@ -61,7 +61,7 @@ var valueForm = map[string]string{
 
 // endpoint is a provider whose options are converted to an entry.
 type endpoint struct {
-	*converter
+	providers
 	id, kind string // kind is that of cloudKind
 	options  *node
 	entry    mapping

@@ -22,12 +22,21 @@ var ErrNotFound = errors.New("no opencode.json, opencode.jsonc or .opencode foun
 
 // converter makes a manifest, and collects notes about the rest.
 type converter struct {
-	dir     string
-	known   Known
-	defined *node    // the providers of the configuration
-	tools   []string // prefixes of the names of tools of MCP servers
-	notes   []string
-	guard   *guard
+	*notes
+	providers providers
+	servers   servers
+	dir       string
+	known     Known
+	tools     []string // prefixes of the names of tools of MCP servers
+	guard     *guard
+}
+
+// notes are about what has no counterpart, or needs the user.
+type notes struct{ texts []string }
+
+// note records what was not converted, and where it is written.
+func (o *notes) note(n *node, format string, args ...any) {
+	o.texts = append(o.texts, strings.TrimSpace(n.at+": "+fmt.Sprintf(format, args...)))
 }
 
 // Known are the names that a manifest can use without a definition.
@@ -36,8 +45,10 @@ type Known struct {
 }
 
 func newConverter(dir string, known Known, config *node) *converter {
+	all := &notes{}
 	return &converter{
-		dir: dir, known: known, defined: config.get("provider"), tools: toolPrefixes(config.get("mcp")),
+		notes: all, providers: providers{all, known, config.get("provider")}, servers: servers{all},
+		dir: dir, known: known, tools: toolPrefixes(config.get("mcp")),
 		guard: &guard{dir: dir, config: config},
 	}
 }
@@ -82,7 +93,7 @@ func Convert(dir string, known Known) (manifest []byte, notes []string, err erro
 	if !profiles.empty() {
 		m.set("profiles", profiles.node, "")
 	}
-	if providers := c.endpoints(c.defined); !providers.empty() {
+	if providers := c.providers.endpoints(); !providers.empty() {
 		m.set("providers", providers.node, "")
 	}
 	if agentFiles != nil {
@@ -109,7 +120,7 @@ func Convert(dir string, known Known) (manifest []byte, notes []string, err erro
 	c.defaultAgent(task, config, agents)
 	m.set("tasks", sequence(task.node), packages)
 	if err := c.guard.stopped(); err != nil {
-		return nil, c.notes, err
+		return nil, c.texts, err
 	}
 
 	var out bytes.Buffer
@@ -119,7 +130,7 @@ func Convert(dir string, known Known) (manifest []byte, notes []string, err erro
 	if err := enc.Encode(m.node); err != nil {
 		return nil, nil, fmt.Errorf("write the manifest: %w", err)
 	}
-	return out.Bytes(), c.notes, nil
+	return out.Bytes(), c.texts, nil
 }
 
 func keys(m mapping) []string {
@@ -171,12 +182,12 @@ func (c *converter) model(m mapping, n *node, otherwise string) {
 			c.note(n, "variant %q of model %q is not converted: write effort: LEVEL", variant, id)
 		}
 		name, rest, ok := strings.Cut(id, "/")
-		if known, _ := c.endpoint(name); ok && known != "" && served(c.defined, name, rest) {
+		if known, _ := c.providers.endpoint(name); ok && known != "" && served(c.providers.defined, name, rest) {
 			c.guard.usable(id)
-			m.set("model", text(known+"/"+c.sent(name, rest)), "")
+			m.set("model", text(known+"/"+c.providers.sent(name, rest)), "")
 			return
 		}
-		if served(c.defined, name, rest) {
+		if served(c.providers.defined, name, rest) {
 			c.note(n, "model %q is not converted: millhand has no provider %q, and the configuration defines no endpoint for it", id, name)
 		} else {
 			c.note(n, "model %q is not converted: millhand calls only Anthropic's models of %s", id, name)
@@ -186,39 +197,6 @@ func (c *converter) model(m mapping, n *node, otherwise string) {
 		c.guard.usable("openai/gpt-5-mini")
 		m.set("model", text("openai/gpt-5-mini"), otherwise)
 	}
-}
-
-// endpoint returns millhand's name of a provider, and whether it is one of
-// millhand's own; "" if it can't be used.
-func (c *converter) endpoint(name string) (known string, own bool) {
-	switch name {
-	case "togetherai":
-		name = "together"
-	case "fireworks-ai":
-		name = "fireworks"
-	case "gemini":
-		name = "google"
-	case "amazon-bedrock":
-		name = "bedrock"
-	case "google-vertex-anthropic":
-		name = "vertex"
-	}
-	if c.known.Provider(name) {
-		return name, true
-	}
-	if p := c.defined.get(name); kindOf(p.get("npm").text()) != "" && usableURL(p) || cloudKind(c.defined, name) != "" {
-		return name, false
-	}
-	return "", false
-}
-
-// usableURL reports whether a manifest can have the address of a provider.
-func usableURL(p *node) bool {
-	url := p.get("options", "baseURL").text()
-	if url == "" {
-		url = p.get("api").text()
-	}
-	return url != "" && variable().FindStringSubmatch(url) == nil
 }
 
 // instructions converts the files with instructions. A file that does not exist would be an error in a manifest; a glob

@@ -70,7 +70,7 @@ func (c *converter) language(name string, s *node) (server mapping, why string) 
 	if extensions != nil {
 		server.set("extensions", list(extensions...), "")
 	}
-	c.serverVariables(server, "lsp."+name, "env", s.get("env"))
+	c.servers.variables(server, "lsp."+name, "env", s.get("env"))
 	if options := s.get("initialization"); options.object {
 		if converted := c.initialization("lsp."+name+".initialization", options, 0); len(converted.Content) > 0 {
 			server.set("initialization", converted, "")

@@ -9,7 +9,7 @@ import (
 )
 
 // models converts the facts of the models of a provider.
-func (c *converter) models(e mapping, id string, n *node) {
+func (c providers) models(e mapping, id string, n *node) {
 	all := newMapping()
 	for _, name := range n.keys {
 		m := n.get(name)
@@ -31,7 +31,7 @@ func (c *converter) models(e mapping, id string, n *node) {
 
 // sent returns the name under which a provider gets a model, which the configuration may
 // call differently.
-func (c *converter) sent(provider, model string) string {
+func (c providers) sent(provider, model string) string {
 	if id := c.defined.get(provider, "models", model, "id").text(); id != "" {
 		model = id
 	}
@@ -39,7 +39,7 @@ func (c *converter) sent(provider, model string) string {
 }
 
 // facts converts one model.
-func (c *converter) facts(facts mapping, title string, m *node) {
+func (c providers) facts(facts mapping, title string, m *node) {
 	for _, key := range m.keys {
 		v := m.get(key)
 		switch {
@@ -63,7 +63,7 @@ func (c *converter) facts(facts mapping, title string, m *node) {
 	}
 }
 
-func (c *converter) limits(facts mapping, title string, n *node) {
+func (c providers) limits(facts mapping, title string, n *node) {
 	for _, key := range n.keys {
 		v := n.get(key)
 		name := map[string]string{"context": "window", "output": "max_output"}[key]
@@ -77,7 +77,7 @@ func (c *converter) limits(facts mapping, title string, n *node) {
 	}
 }
 
-func (c *converter) modalities(facts mapping, title string, n *node) {
+func (c providers) modalities(facts mapping, title string, n *node) {
 	for _, key := range n.keys {
 		v := n.get(key)
 		if key != "input" && key != "output" || !v.list {
@@ -104,7 +104,7 @@ func (c *converter) modalities(facts mapping, title string, n *node) {
 var amount = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]{1,6}(\.[0-9]{1,12})?$`) })
 
 // cost converts prices, which are in USD per million tokens in both.
-func (c *converter) cost(facts mapping, title string, n *node) {
+func (c providers) cost(facts mapping, title string, n *node) {
 	c.prices(facts, title+": cost", n)
 	over := n.get("context_over_200k")
 	if !over.object || !slices.Contains(keys(facts), "input") {
@@ -119,7 +119,7 @@ func (c *converter) cost(facts mapping, title string, n *node) {
 
 // prices adds the prices of tokens, and reports whether there are any: without that of
 // input or of output a manifest accepts none.
-func (c *converter) prices(to mapping, title string, n *node) bool {
+func (c providers) prices(to mapping, title string, n *node) bool {
 	for _, key := range []string{"input", "output"} {
 		if !amount().MatchString(n.get(key).number()) {
 			c.note(n, "%s not converted: it needs input and output, in USD per million tokens", title)
@@ -140,7 +140,7 @@ func (c *converter) prices(to mapping, title string, n *node) bool {
 }
 
 // timeouts converts the limits of the wait for a response, which are in milliseconds.
-func (c *converter) timeouts(e mapping, id string, o *node) {
+func (c providers) timeouts(e mapping, id string, o *node) {
 	limits := newMapping()
 	for _, t := range []struct{ from, to string }{{"chunkTimeout", "idle"}, {"timeout", "total"}} {
 		v := o.get(t.from)

@@ -2,7 +2,6 @@ package opencode
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -208,11 +207,6 @@ func (e effects) write(to mapping, name string) {
 	default:
 		to.set(name, e.node, "")
 	}
-}
-
-// note records what was not converted, and where it is written.
-func (c *converter) note(n *node, format string, args ...any) {
-	c.notes = append(c.notes, strings.TrimSpace(n.at+": "+fmt.Sprintf(format, args...)))
 }
 
 // explain notes the rules that are converted differently, or not.

@@ -109,7 +109,7 @@ func TestCheckFindsDifferences(t *testing.T) {
 	}
 	wrong.written.set("bash", text("deny"), "")
 	c.check(right, wrong.decider(profile{}))
-	if notes := strings.Join(c.notes, "\n"); !strings.Contains(notes, `bash "ls" is denied, although OpenCode allows it`) {
+	if notes := strings.Join(c.texts, "\n"); !strings.Contains(notes, `bash "ls" is denied, although OpenCode allows it`) {
 		t.Errorf("too little: %s", notes)
 	}
 }

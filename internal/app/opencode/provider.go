@@ -26,11 +26,51 @@ func kindOf(npm string) string {
 	return ""
 }
 
+// providers converts the providers of a configuration and their models.
+type providers struct {
+	*notes
+	known   Known
+	defined *node
+}
+
+// endpoint returns millhand's name of a provider, and whether it is one of
+// millhand's own; "" if it can't be used.
+func (c providers) endpoint(name string) (known string, own bool) {
+	switch name {
+	case "togetherai":
+		name = "together"
+	case "fireworks-ai":
+		name = "fireworks"
+	case "gemini":
+		name = "google"
+	case "amazon-bedrock":
+		name = "bedrock"
+	case "google-vertex-anthropic":
+		name = "vertex"
+	}
+	if c.known.Provider(name) {
+		return name, true
+	}
+	if p := c.defined.get(name); kindOf(p.get("npm").text()) != "" && usableURL(p) || cloudKind(c.defined, name) != "" {
+		return name, false
+	}
+	return "", false
+}
+
+// usableURL reports whether a manifest can have the address of a provider.
+func usableURL(p *node) bool {
+	url := p.get("options", "baseURL").text()
+	if url == "" {
+		url = p.get("api").text()
+	}
+	return url != "" && variable().FindStringSubmatch(url) == nil
+}
+
 // endpoints converts the providers that differ from millhand's own.
-func (c *converter) endpoints(n *node) mapping {
+func (c providers) endpoints() mapping {
 	all := newMapping()
-	for _, id := range n.keys {
-		p := n.get(id)
+	for _, id := range c.defined.keys {
+		p := c.defined.get(id)
 		name, own := c.endpoint(id)
 		e := newMapping()
 		kind := kindOf(p.get("npm").text())
@@ -62,7 +102,7 @@ func (c *converter) endpoints(n *node) mapping {
 }
 
 // keyVariable converts the variables that may have the key: a manifest names one.
-func (c *converter) keyVariable(e mapping, id string, env *node) {
+func (c providers) keyVariable(e mapping, id string, env *node) {
 	switch {
 	case len(env.items) == 1 && envName().MatchString(env.items[0].text()):
 		e.set("key_env", text(env.items[0].text()), "")
@@ -72,7 +112,7 @@ func (c *converter) keyVariable(e mapping, id string, env *node) {
 }
 
 // left notes the keys of a provider that are not converted.
-func (c *converter) left(id string, p *node) {
+func (c providers) left(id string, p *node) {
 	for _, key := range p.keys {
 		switch key {
 		case "name", "npm", "api", "env", "options", "models": // the name is a label
@@ -96,7 +136,7 @@ func (c *converter) left(id string, p *node) {
 
 // options converts the endpoint, key and headers of a provider. Keys are never
 // copied: a manifest is shared.
-func (c *converter) options(e mapping, id string, p *node) {
+func (c providers) options(e mapping, id string, p *node) {
 	o := p.get("options")
 	at := o.get("baseURL")
 	if endpoint := o.get("endpoint"); endpoint.text() != "" && cloudKind(c.defined, id) == "bedrock" {

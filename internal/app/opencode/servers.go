@@ -42,8 +42,11 @@ func unconvertible(name string, s *node) string {
 
 func isRemote(s *node) bool { return s.get("type").text() == "remote" || s.get("url").text() != "" }
 
-// servers converts the MCP servers.
-func (c *converter) servers(m mapping, n *node) {
+// servers converts the MCP servers of a configuration.
+type servers struct{ *notes }
+
+// convert adds the servers to a manifest.
+func (c servers) convert(m mapping, n *node) {
 	all := newMapping()
 	for _, name := range n.keys {
 		s := n.get(name)
@@ -54,9 +57,9 @@ func (c *converter) servers(m mapping, n *node) {
 		server := newMapping()
 		known := []string{"type", "enabled", "timeout", "call_timeout"}
 		if isRemote(s) {
-			known = append(known, c.remoteServer(server, name, s)...)
+			known = append(known, c.remote(server, name, s)...)
 		} else {
-			known = append(known, c.localServer(server, name, s)...)
+			known = append(known, c.local(server, name, s)...)
 		}
 		if s.get("enabled").is(false) {
 			server.set("enabled", plain("false"), "")
@@ -79,36 +82,36 @@ func (c *converter) servers(m mapping, n *node) {
 	}
 }
 
-// remoteServer converts the keys of a server over HTTP, and returns their names.
-func (c *converter) remoteServer(server mapping, name string, s *node) []string {
+// remote converts the keys of a server over HTTP, and returns their names.
+func (c servers) remote(server mapping, name string, s *node) []string {
 	address, query, found := strings.Cut(s.get("url").text(), "?")
 	if found && query != "" {
 		c.note(s.get("url"), "mcp.%s.url is converted without its query, which could contain a key: write it yourself", name)
 	}
 	server.set("type", plain("remote"), "")
 	server.set("url", text(address), "")
-	c.serverVariables(server, "mcp."+name, "headers", s.get("headers"))
+	c.variables(server, "mcp."+name, "headers", s.get("headers"))
 	if slices.Contains(s.keys, "oauth") && !s.get("oauth").is(false) {
 		c.note(s.get("oauth"), "mcp.%s.oauth is not converted: nobody can log in during a run; write a token in headers", name)
 	}
 	return []string{"url", "headers", "oauth"}
 }
 
-// localServer converts the keys of a server that is a process, and returns their names.
-func (c *converter) localServer(server mapping, name string, s *node) []string {
+// local converts the keys of a server that is a process, and returns their names.
+func (c servers) local(server mapping, name string, s *node) []string {
 	var words []string
 	for _, w := range s.get("command").items {
 		words = append(words, w.text())
 	}
 	server.set("command", list(words...), "")
-	c.serverVariables(server, "mcp."+name, "environment", s.get("environment"))
+	c.variables(server, "mcp."+name, "environment", s.get("environment"))
 	c.network(server, name, s)
 	return []string{"command", "environment"}
 }
 
-// serverVariables converts the variables or headers of a server. at is the server's key. Headers are copied only if
+// variables converts the variables or headers of a server. at is the server's key. Headers are copied only if
 // they name variables, and variables only if they do or can't be keys.
-func (c *converter) serverVariables(server mapping, at, key string, n *node) {
+func (c servers) variables(server mapping, at, key string, n *node) {
 	all := newMapping()
 	for _, one := range n.keys {
 		value := n.get(one).text()
@@ -147,7 +150,7 @@ var hostOf = sync.OnceValue(func() *regexp.Regexp {
 
 // network converts what a server, which may reach everything in OpenCode, is known to need: the registry of the program that
 // downloads it, and hosts that its command and its environment name.
-func (c *converter) network(server mapping, name string, s *node) {
+func (c servers) network(server mapping, name string, s *node) {
 	words := s.get("command").items
 	var hosts []string
 	switch path.Base(words[0].text()) {

@@ -15,7 +15,7 @@ func (c *converter) rest(m mapping, config *node) {
 		n := config.get(key)
 		switch key {
 		case "mcp":
-			c.servers(m, n)
+			c.servers.convert(m, n)
 		case "lsp":
 			c.languages(m, n)
 		case "formatter":

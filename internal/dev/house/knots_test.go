@@ -198,10 +198,8 @@ func crowded() map[string]int {
 		"tools/shell/call":                56,
 		"runner/work":                     55,
 		"tasks/form/Value":                52,
-		"internal/session/Session":        50,
 		"runner/preflight/checker":        50,
 		"internal/app/queue/Queue":        49,
-		"internal/app/opencode/converter": 49,
 		"internal/app/models/Set":         48,
 	}
 }
