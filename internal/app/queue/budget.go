@@ -45,20 +45,23 @@ func budgetKey(run string) string { return "budget." + run }
 
 func holder(key string, delivery int) string { return key + "/" + strconv.Itoa(delivery) }
 
-// openBudget creates the budget of a run.
-func (q *Queue) openBudget(ctx context.Context, r *Run) error {
+// budgets are the budgets of the runs of a queue.
+type budgets struct{ state jetstream.KeyValue }
+
+// open creates the budget of a run.
+func (b budgets) open(ctx context.Context, r *Run) error {
 	text, err := json.Marshal(account{Limit: r.CostUSD})
 	if err == nil {
-		_, err = q.state.Create(ctx, budgetKey(r.ID), text)
+		_, err = b.state.Create(ctx, budgetKey(r.ID), text)
 	}
 	return err
 }
 
-// account reads the budget of a run.
-func (q *Queue) account(ctx context.Context, run string) (a account, revision uint64, err error) {
+// read reads the budget of a run.
+func (b budgets) read(ctx context.Context, run string) (a account, revision uint64, err error) {
 	var entry jetstream.KeyValueEntry
 	err = retry(ctx, func(ctx context.Context) (err error) {
-		entry, err = q.state.Get(ctx, budgetKey(run))
+		entry, err = b.state.Get(ctx, budgetKey(run))
 		return err
 	})
 	switch {
@@ -81,9 +84,9 @@ func (q *Queue) account(ctx context.Context, run string) (a account, revision ui
 // change changes the budget of a run by compare-and-set. edit returns false to leave it as it
 // is. It is called again for a change that was refused or whose response was lost, so it must
 // recognise one that was made.
-func (q *Queue) change(ctx context.Context, run string, edit func(*account) (bool, error)) error {
+func (b budgets) change(ctx context.Context, run string, edit func(*account) (bool, error)) error {
 	for {
-		a, revision, err := q.account(ctx, run)
+		a, revision, err := b.read(ctx, run)
 		if err != nil {
 			return err
 		}
@@ -95,7 +98,7 @@ func (q *Queue) change(ctx context.Context, run string, edit func(*account) (boo
 		if err != nil {
 			return err
 		}
-		if _, err = q.state.Update(ctx, budgetKey(run), text, revision); err == nil {
+		if _, err = b.state.Update(ctx, budgetKey(run), text, revision); err == nil {
 			return nil
 		}
 		if ctx.Err() != nil || !isConflict(err) && !temporary(err) {
@@ -110,7 +113,7 @@ func (q *Queue) change(ctx context.Context, run string, edit func(*account) (boo
 // Money is the budget of a run: its costs and reservations, and its limit, 0 for none. The error is ErrInvalid if its
 // record is.
 func (q *Queue) Money(ctx context.Context, run string) (sums money.Sums, limit money.USD, err error) {
-	a, _, err := q.account(ctx, run)
+	a, _, err := q.budgets.read(ctx, run)
 	return a.sums(""), a.Limit, err
 }
 

@@ -19,11 +19,11 @@ func (q *Queue) Cancel(ctx context.Context, r *Run, why string) (left int, err e
 	if err != nil {
 		return 0, err
 	}
-	a, _, err := q.account(ctx, r.ID)
+	a, _, err := q.budgets.read(ctx, r.ID)
 	if err != nil && !errors.Is(err, ErrInvalid) {
 		return 0, err
 	}
-	queued, err := q.subjects(ctx, "*.*")
+	queued, err := q.waiting(ctx, "*.*")
 	if err != nil {
 		return 0, err
 	}
@@ -89,7 +89,7 @@ func (q *Queue) Over(ctx context.Context, r *Run) (bool, error) {
 	if err != nil || why == "" && !late {
 		return false, err
 	}
-	a, _, err := q.account(ctx, r.ID)
+	a, _, err := q.budgets.read(ctx, r.ID)
 	switch {
 	case errors.Is(err, ErrInvalid): // the workers show what they run
 	case err != nil || len(a.holders()) == 0:

@@ -124,7 +124,7 @@ func (q *Queue) ordered(ctx context.Context, msg jetstream.Msg) (*Run, Job, erro
 		return nil, Job{}, err
 	}
 	i := r.Index(o.Key)
-	if i < 0 || msg.Subject() != q.jobSubject(r.class(r.Jobs[i]), o.Key) { // another subject has workers without its variables
+	if i < 0 || msg.Subject() != q.subjects.job(r.class(r.Jobs[i]), o.Key) { // another subject has workers without its variables
 		return nil, Job{}, errors.Join(fmt.Errorf("run %s has no job %q", r.ID, o.Key), msg.TermWithReason("unknown job"))
 	}
 	return r, r.Jobs[i], nil
@@ -273,7 +273,7 @@ func (c *Claim) append(ctx context.Context, header nats.Header, data []byte) err
 	c.count++
 	header.Set(headerDelivery, strconv.Itoa(c.Delivery))
 	header.Set(headerMessage, strconv.Itoa(c.count))
-	subject := c.q.logSubject(c.Run.ID, c.Job.Key)
+	subject := c.q.subjects.log(c.Run.ID, c.Job.Key)
 	return retry(ctx, func(ctx context.Context) error {
 		ack, err := c.q.js.PublishMsg(ctx, &nats.Msg{Subject: subject, Header: header, Data: data}, jetstream.WithExpectLastSequencePerSubject(c.last))
 		if err == nil {
@@ -433,7 +433,7 @@ func (c *Claim) complete(ctx context.Context, result Result) error {
 	if err := c.closeAccounts(ctx, result, all); err != nil && !errors.Is(err, ErrInvalid) {
 		return err
 	}
-	if err := c.q.postNeeding(ctx, c.Run, c.Job.Key); err != nil {
+	if err := (posting{c.q, c.Run}).needing(ctx, c.Job.Key); err != nil {
 		return err
 	}
 	return c.ack(ctx)

@@ -33,16 +33,18 @@ type Options struct {
 
 // Queue is a connection to a queue. It is safe for concurrent use.
 type Queue struct {
-	conn    *nats.Conn
-	js      jetstream.JetStream
-	name    string
-	now     func() time.Time
-	jobs    jetstream.Stream
-	logs    jetstream.Stream
-	results jetstream.Stream
-	state   jetstream.KeyValue
-	files   jetstream.ObjectStore
-	runs    sync.Map // of *Run, by id
+	conn     *nats.Conn
+	js       jetstream.JetStream
+	name     string
+	subjects subjects
+	now      func() time.Time
+	jobs     jetstream.Stream
+	logs     jetstream.Stream
+	results  jetstream.Stream
+	state    jetstream.KeyValue
+	budgets  budgets
+	files    jetstream.ObjectStore
+	runs     sync.Map // of *Run, by id
 }
 
 // connectTime limits the first connection: later ones are retried until Close.
@@ -75,6 +77,7 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 	if q.name == "" {
 		q.name = "millhand"
 	}
+	q.subjects = subjects(q.name)
 	if q.js, err = jetstream.New(conn); err == nil {
 		err = q.create(ctx)
 	}
@@ -159,6 +162,7 @@ func (q *Queue) create(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	q.budgets = budgets{q.state}
 	bucket = q.name + "-files"
 	if q.files, err = q.js.ObjectStore(ctx, bucket); errors.Is(err, jetstream.ErrBucketNotFound) {
 		q.files, err = q.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: bucket, Description: "inputs of runs, and files of jobs"})

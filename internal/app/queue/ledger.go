@@ -16,7 +16,7 @@ import (
 // full: their workers can't report any more what it cost.
 func (q *Queue) chargeEarlier(ctx context.Context, c *Claim) error {
 	own := holder(c.Job.Key, c.Delivery)
-	return q.change(ctx, c.Run.ID, func(a *account) (bool, error) {
+	return q.budgets.change(ctx, c.Run.ID, func(a *account) (bool, error) {
 		if _, made := a.Held[own]; made {
 			return false, nil
 		}
@@ -37,7 +37,7 @@ func (q *Queue) chargeEarlier(ctx context.Context, c *Claim) error {
 // closeAccounts closes the accounts of deliveries, whose requests nobody ends any more. The
 // account of a run without a limit does not have what the job cost: its result does.
 func (c *Claim) closeAccounts(ctx context.Context, result Result, closes func(holder string) bool) error {
-	return c.q.change(ctx, c.Run.ID, func(a *account) (changed bool, err error) {
+	return c.q.budgets.change(ctx, c.Run.ID, func(a *account) (changed bool, err error) {
 		for name, s := range a.Held {
 			if !closes(name) {
 				continue
@@ -123,7 +123,7 @@ func (l *Ledger) Changed() <-chan struct{} {
 
 // listen looks for signs of life of the other deliveries that have requests in flight.
 func (l *Ledger) listen(ctx context.Context) error {
-	a, _, err := l.claim.q.account(ctx, l.claim.Run.ID)
+	a, _, err := l.claim.q.budgets.read(ctx, l.claim.Run.ID)
 	if err != nil || a.sums(l.own()).Requests == 0 {
 		return err
 	}
@@ -162,7 +162,7 @@ func (l *Ledger) listen(ctx context.Context) error {
 // Others returns the sums of the other deliveries. Requests of one whose worker has
 // disappeared don't count: its job may wait for those who would wait for them.
 func (l *Ledger) Others(ctx context.Context) (money.Sums, error) {
-	a, _, err := l.claim.q.account(ctx, l.claim.Run.ID)
+	a, _, err := l.claim.q.budgets.read(ctx, l.claim.Run.ID)
 	sums := a.sums(l.own())
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -192,7 +192,7 @@ func (l *Ledger) Settle(ctx context.Context, own money.Sums) error {
 
 // enter enters the sums of this delivery if the account permits it.
 func (l *Ledger) enter(ctx context.Context, own money.Sums, permits func(*account) bool) error {
-	return l.claim.q.change(ctx, l.claim.Run.ID, func(a *account) (bool, error) {
+	return l.claim.q.budgets.change(ctx, l.claim.Run.ID, func(a *account) (bool, error) {
 		if _, held := a.Held[l.own()]; !held {
 			return false, ErrLost // and charged in full
 		}

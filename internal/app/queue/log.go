@@ -94,7 +94,7 @@ func (l *jobLog) delivery() int {
 
 // readLog reads the log of a job.
 func (q *Queue) readLog(ctx context.Context, run, key string) (*jobLog, error) {
-	l, subject := &jobLog{}, q.logSubject(run, key)
+	l, subject := &jobLog{}, q.subjects.log(run, key)
 	for {
 		var msg *jetstream.RawStreamMsg
 		err := retry(ctx, func(ctx context.Context) (err error) {
@@ -120,7 +120,7 @@ func (q *Queue) EachLog(ctx context.Context, r *Run, fn func(key string, text []
 	for _, j := range r.Jobs {
 		logs[j.Key] = &jobLog{}
 	}
-	prefix := q.logSubject(r.ID, "")
+	prefix := q.subjects.log(r.ID, "")
 	err := q.each(ctx, q.logs, prefix+"*", func(seq uint64, at time.Time, subject string, header nats.Header, data []byte) error {
 		key := subject[len(prefix):]
 		l := logs[key]

@@ -33,7 +33,7 @@ func (q *Queue) storeResult(ctx context.Context, run, key string, result Result)
 		return false, err
 	}
 	err = retry(ctx, func(ctx context.Context) error {
-		_, err := q.js.PublishMsg(ctx, &nats.Msg{Subject: q.resultSubject(run, key), Data: text})
+		_, err := q.js.PublishMsg(ctx, &nats.Msg{Subject: q.subjects.result(run, key), Data: text})
 		return err
 	})
 	if err == nil {
@@ -50,7 +50,7 @@ func (q *Queue) storeResult(ctx context.Context, run, key string, result Result)
 func (q *Queue) Result(ctx context.Context, run, key string) (r Result, found bool, err error) {
 	var msg *jetstream.RawStreamMsg
 	err = retry(ctx, func(ctx context.Context) error {
-		msg, err = q.results.GetLastMsgForSubject(ctx, q.resultSubject(run, key))
+		msg, err = q.results.GetLastMsgForSubject(ctx, q.subjects.result(run, key))
 		return err
 	})
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
@@ -86,7 +86,7 @@ func parseResult(data []byte) (r Result, err error) {
 
 // Results returns the results of the jobs of a run, by their keys.
 func (q *Queue) Results(ctx context.Context, r *Run) (map[string]Result, error) {
-	all, prefix := map[string]Result{}, q.resultSubject(r.ID, "")
+	all, prefix := map[string]Result{}, q.subjects.result(r.ID, "")
 	err := q.each(ctx, q.results, prefix+"*", func(_ uint64, at time.Time, subject string, _ nats.Header, data []byte) error {
 		if key := subject[len(prefix):]; r.Index(key) >= 0 {
 			all[key] = resultOf(key, at, data)
@@ -101,7 +101,7 @@ func (q *Queue) Results(ctx context.Context, r *Run) (map[string]Result, error) 
 
 // Ended returns how many jobs of a run have a result.
 func (q *Queue) Ended(ctx context.Context, r *Run) (n int, err error) {
-	prefix := q.resultSubject(r.ID, "")
+	prefix := q.subjects.result(r.ID, "")
 	err = retry(ctx, func(ctx context.Context) error {
 		info, err := q.results.Info(ctx, jetstream.WithSubjectFilter(prefix+"*"))
 		if err != nil {

@@ -66,9 +66,12 @@ func (r *Run) class(j Job) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-func (q *Queue) jobSubject(class, key string) string  { return q.name + ".job." + class + "." + key }
-func (q *Queue) logSubject(run, key string) string    { return q.name + ".log." + run + "." + key }
-func (q *Queue) resultSubject(run, key string) string { return q.name + ".result." + run + "." + key }
+// subjects are the subjects of a queue's messages, by its name.
+type subjects string
+
+func (s subjects) job(class, key string) string  { return string(s) + ".job." + class + "." + key }
+func (s subjects) log(run, key string) string    { return string(s) + ".log." + run + "." + key }
+func (s subjects) result(run, key string) string { return string(s) + ".result." + run + "." + key }
 
 func inputName(sum string) string { return "input/" + sum }
 func runName(id string) string    { return "run/" + id }

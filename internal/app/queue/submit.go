@@ -28,13 +28,19 @@ type Submitted struct {
 	Present map[string]int // jobs that are already in the queue, by the run that queued them
 }
 
+// posting queues the jobs of a run.
+type posting struct {
+	*Queue
+	run *Run
+}
+
 // Submit stores a run and queues its jobs. contents returns an input, by its path. A job that
 // another run has queued and that has not ended is not queued again: in this run it is skipped.
 // If that is so for all jobs, the run is not stored.
 func (q *Queue) Submit(ctx context.Context, r *Run, contents func(path string) ([]byte, error)) (*Submitted, error) {
 	done := &Submitted{Present: map[string]int{}}
 	present := map[string]string{} // run, by key
-	queued, err := q.subjects(ctx, "*.*")
+	queued, err := q.waiting(ctx, "*.*")
 	if err != nil {
 		return nil, err
 	}
@@ -57,10 +63,11 @@ func (q *Queue) Submit(ctx context.Context, r *Run, contents func(path string) (
 	if err := q.store(ctx, r, contents); err != nil {
 		return nil, err
 	}
+	post := posting{q, r}
 	var sent []pending
 	wait := func() error {
 		for _, p := range sent {
-			by, err := q.posted(ctx, r, p)
+			by, err := post.sent(ctx, p)
 			switch {
 			case err != nil:
 				return fmt.Errorf("queue job %s: %w", p.job.ID, err)
@@ -70,7 +77,7 @@ func (q *Queue) Submit(ctx context.Context, r *Run, contents func(path string) (
 			}
 			done.Present[by]++
 			present[p.job.Key] = by
-			if err := q.skip(ctx, r, p.job, by); err != nil {
+			if err := post.skip(ctx, p.job, by); err != nil {
 				return err
 			}
 		}
@@ -80,13 +87,13 @@ func (q *Queue) Submit(ctx context.Context, r *Run, contents func(path string) (
 	for _, j := range r.Jobs {
 		switch {
 		case present[j.Key] != "":
-			if err := q.skip(ctx, r, j, present[j.Key]); err != nil {
+			if err := post.skip(ctx, j, present[j.Key]); err != nil {
 				return nil, err
 			}
 		case len(j.Needs) > 0:
 			done.Waiting++
 		default:
-			p, err := q.post(r, j)
+			p, err := post.send(j)
 			if err != nil {
 				return nil, fmt.Errorf("queue job %s: %w", j.ID, err)
 			}
@@ -102,7 +109,7 @@ func (q *Queue) Submit(ctx context.Context, r *Run, contents func(path string) (
 	}
 	for _, j := range r.Jobs { // jobs that need one that is skipped
 		if slices.ContainsFunc(j.Needs, func(key string) bool { return present[key] != "" }) {
-			if err := q.postReady(ctx, r, j); err != nil {
+			if err := post.ready(ctx, j); err != nil {
 				return nil, err
 			}
 		}
@@ -111,9 +118,9 @@ func (q *Queue) Submit(ctx context.Context, r *Run, contents func(path string) (
 }
 
 // skip stores the result of a job that another run has queued.
-func (q *Queue) skip(ctx context.Context, r *Run, j Job, by string) error {
+func (p posting) skip(ctx context.Context, j Job, by string) error {
 	end := event.CodeNotRun.End("already queued by run " + by)
-	_, err := q.storeResult(ctx, r.ID, j.Key, Result{Job: j.ID, End: end, At: q.now().UTC()})
+	_, err := p.storeResult(ctx, p.run.ID, j.Key, Result{Job: j.ID, End: end, At: p.now().UTC()})
 	return err
 }
 
@@ -156,7 +163,7 @@ func (q *Queue) store(ctx context.Context, r *Run, contents func(path string) ([
 		err = put(ctx, q.files, runName(r.ID), text)
 	}
 	if err == nil {
-		err = q.openBudget(ctx, r)
+		err = q.budgets.open(ctx, r)
 	}
 	if err == nil {
 		classes := map[string]bool{}
@@ -182,32 +189,32 @@ type pending struct {
 	sent jetstream.PubAckFuture
 }
 
-// post queues a job, without waiting for the server.
-func (q *Queue) post(r *Run, j Job) (pending, error) {
-	text, err := json.Marshal(order{Run: r.ID, Key: j.Key})
+// send queues a job, without waiting for the server.
+func (p posting) send(j Job) (pending, error) {
+	text, err := json.Marshal(order{Run: p.run.ID, Key: j.Key})
 	if err != nil {
 		return pending{}, err
 	}
-	msg := &nats.Msg{Subject: q.jobSubject(r.class(j), j.Key), Data: text, Header: nats.Header{}}
+	msg := &nats.Msg{Subject: p.subjects.job(p.run.class(j), j.Key), Data: text, Header: nats.Header{}}
 	// A run with another lease, or where the job has other requirements, has it in another class.
-	msg.Header.Set(jetstream.ExpectedLastSubjSeqSubjHeader, q.jobSubject("*", j.Key))
-	sent, err := q.js.PublishMsgAsync(msg, jetstream.WithMsgID(j.Key), jetstream.WithExpectLastSequencePerSubject(0))
+	msg.Header.Set(jetstream.ExpectedLastSubjSeqSubjHeader, p.subjects.job("*", j.Key))
+	sent, err := p.js.PublishMsgAsync(msg, jetstream.WithMsgID(j.Key), jetstream.WithExpectLastSequencePerSubject(0))
 	return pending{j, sent}, err
 }
 
-// posted waits for the server, and returns the run that has queued the job.
-func (q *Queue) posted(ctx context.Context, r *Run, p pending) (by string, err error) {
+// sent waits for the server, and returns the run that has queued the job.
+func (p posting) sent(ctx context.Context, job pending) (by string, err error) {
 	for {
 		select {
-		case ack := <-p.sent.Ok():
+		case ack := <-job.sent.Ok():
 			if !ack.Duplicate {
-				return r.ID, nil
+				return p.run.ID, nil
 			}
-		case err = <-p.sent.Err():
+		case err = <-job.sent.Err():
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
 		}
-		by, _, found := q.queued(ctx, p.job)
+		by, _, found := p.queued(ctx, job.job)
 		switch {
 		case found != nil:
 			return "", found
@@ -217,14 +224,14 @@ func (q *Queue) posted(ctx context.Context, r *Run, p pending) (by string, err e
 			return "", err
 		}
 		pause(ctx) // it has just ended, or the server is restarting
-		if p, err = q.post(r, p.job); err != nil {
+		if job, err = p.send(job.job); err != nil {
 			return "", err
 		}
 	}
 }
 
-// subjects returns the subjects of the jobs in the queue whose class and key match, by the key.
-func (q *Queue) subjects(ctx context.Context, match string) (map[string]string, error) {
+// waiting returns the subjects of the jobs in the queue whose class and key match, by the key.
+func (q *Queue) waiting(ctx context.Context, match string) (map[string]string, error) {
 	all := map[string]string{}
 	err := retry(ctx, func(ctx context.Context) error {
 		info, err := q.jobs.Info(ctx, jetstream.WithSubjectFilter(q.name+".job."+match))
@@ -245,11 +252,11 @@ func (q *Queue) subjects(ctx context.Context, match string) (map[string]string, 
 // queued returns the run that has queued a job that has not ended, and the sequence number of the
 // job's message; "" for none.
 func (q *Queue) queued(ctx context.Context, j Job) (run string, seq uint64, err error) {
-	subjects, err := q.subjects(ctx, "*."+j.Key)
-	if err != nil || len(subjects) == 0 {
+	waiting, err := q.waiting(ctx, "*."+j.Key)
+	if err != nil || len(waiting) == 0 {
 		return "", 0, err
 	}
-	return q.queuedAs(ctx, subjects[j.Key], j)
+	return q.queuedAs(ctx, waiting[j.Key], j)
 }
 
 // queuedAs is like queued for a job whose message has that subject.
@@ -275,38 +282,38 @@ func (q *Queue) queuedAs(ctx context.Context, subject string, j Job) (run string
 	return o.Run, msg.Sequence, nil
 }
 
-// postReady queues a job if all jobs that it needs have ended and the run was not cancelled. It
+// ready queues a job if all jobs that it needs have ended and the run was not cancelled. It
 // may be queued already.
-func (q *Queue) postReady(ctx context.Context, r *Run, j Job) error {
-	if why, err := q.Cancelled(ctx, r.ID); err != nil || why != "" {
+func (p posting) ready(ctx context.Context, j Job) error {
+	if why, err := p.Cancelled(ctx, p.run.ID); err != nil || why != "" {
 		return err
 	}
 	for _, key := range slices.Backward(j.Needs) { // the last ones end last
-		if _, found, err := q.Result(ctx, r.ID, key); err != nil || !found {
+		if _, found, err := p.Result(ctx, p.run.ID, key); err != nil || !found {
 			return err
 		}
 	}
-	if _, found, err := q.Result(ctx, r.ID, j.Key); err != nil || found {
+	if _, found, err := p.Result(ctx, p.run.ID, j.Key); err != nil || found {
 		return err
 	}
-	p, err := q.post(r, j)
+	sent, err := p.send(j)
 	if err != nil {
 		return err
 	}
-	by, err := q.posted(ctx, r, p)
-	if err == nil && by != r.ID {
-		if err = q.skip(ctx, r, j, by); err == nil {
-			err = q.postNeeding(ctx, r, j.Key)
+	by, err := p.sent(ctx, sent)
+	if err == nil && by != p.run.ID {
+		if err = p.skip(ctx, j, by); err == nil {
+			err = p.needing(ctx, j.Key)
 		}
 	}
 	return err
 }
 
-// postNeeding queues the jobs that waited for a job.
-func (q *Queue) postNeeding(ctx context.Context, r *Run, key string) error {
-	for _, i := range r.indexed().needed[key] {
-		j := r.Jobs[i]
-		if err := q.postReady(ctx, r, j); err != nil {
+// needing queues the jobs that waited for a job.
+func (p posting) needing(ctx context.Context, key string) error {
+	for _, i := range p.run.indexed().needed[key] {
+		j := p.run.Jobs[i]
+		if err := p.ready(ctx, j); err != nil {
 			return fmt.Errorf("queue job %s, which needs one that has ended: %w", j.ID, err)
 		}
 	}
@@ -320,7 +327,7 @@ func (q *Queue) openClass(ctx context.Context, class string, lease time.Duration
 		return err
 	}
 	_, err = q.jobs.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
-		Durable: class, FilterSubject: q.jobSubject(class, "*"), AckPolicy: jetstream.AckExplicitPolicy, AckWait: lease,
+		Durable: class, FilterSubject: q.subjects.job(class, "*"), AckPolicy: jetstream.AckExplicitPolicy, AckWait: lease,
 		MaxDeliver: -1, MaxAckPending: -1, // deliveries are counted by the log of a job, which knows those that don't count
 		Metadata: map[string]string{"requires": string(text)},
 	})

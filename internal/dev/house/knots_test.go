@@ -199,7 +199,6 @@ func crowded() map[string]int {
 		"runner/work":                     55,
 		"tasks/form/Value":                52,
 		"runner/preflight/checker":        50,
-		"internal/app/queue/Queue":        49,
 		"internal/app/models/Set":         48,
 	}
 }
