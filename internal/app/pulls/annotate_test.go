@@ -15,8 +15,10 @@ import (
 func TestOnlyDescriptionsWithTheVariableHavePatterns(t *testing.T) {
 	const with = "See:\n${{ patterns }}"
 	plan := &tasks.Plan{Jobs: []tasks.Job{
-		{ID: "with", Pull: &tasks.PullRequest{Body: with}}, {ID: "default", Pull: &tasks.PullRequest{}},
-		{ID: "title", Pull: &tasks.PullRequest{Title: with, Body: "$${{ patterns"}}, {ID: "branch"},
+		{ID: "with", Pull: &tasks.PullRequest{Body: with}},
+		{ID: "default", Pull: &tasks.PullRequest{}},
+		{ID: "title", Pull: &tasks.PullRequest{Title: with, Body: "$${{ patterns"}},
+		{ID: "branch"},
 	}}
 	want := []string{"with"}
 	if got := slices.Collect(maps.Keys(WithPatterns(plan))); !slices.Equal(got, want) {
