@@ -6,6 +6,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/extension/hook"
 	"github.com/millhand/millhand/runner/ending"
+	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -14,7 +15,7 @@ func (l *landed) afterCommit(ctx context.Context) *ending.Stop {
 	if l.made.Hash == "" {
 		return nil
 	}
-	return jobHooks{l.site}.run(ctx, tasks.AfterCommit, event.CodeExtension, func(in *hook.Input) { in.Commit = l.hookCommit() })
+	return site.JobHooks{Site: l.site}.Run(ctx, tasks.AfterCommit, event.CodeExtension, func(in *hook.Input) { in.Commit = l.hookCommit() })
 }
 
 // hookCommit returns the commit of the job; nil without one.

@@ -43,7 +43,7 @@ func (w *work) spawner(parent string) func(context.Context, tools.SpawnRequest) 
 		} else {
 			end = child.run(ctx, child.prompted(ctx, r.Prompt))
 		}
-		res := tools.SpawnResult{TaskID: child.spec.name, Session: w.job.sessionID(child.spec.name), Text: end.Text, CostUSD: since(before, child.Totals().Cost.USD())}
+		res := tools.SpawnResult{TaskID: child.spec.name, Session: w.job.SessionID(child.spec.name), Text: end.Text, CostUSD: since(before, child.Totals().Cost.USD())}
 		if !end.Done() {
 			res.Failed = end.Reason
 		}
@@ -93,14 +93,14 @@ func (w *work) namedChild(ctx context.Context, parent string, r tools.SpawnReque
 // newChild opens a session for an agent, with at most the limits and the profile of the
 // job.
 func (w *work) newChild(ctx context.Context, parent string, r tools.SpawnRequest) (*open, error) {
-	name := fmt.Sprintf("%s.task-%d", w.job.spec.ID, w.sessions.nextChild())
+	name := fmt.Sprintf("%s.task-%d", w.job.Spec.ID, w.sessions.nextChild())
 	return w.openSession(ctx, w.childSpec(parent, r.Agent, name), nil)
 }
 
 func (w *work) childSpec(parent, name, file string) sessionSpec {
 	main := w.ownSpec() // a child may do no more than the agent that starts it
-	s := sessionSpec{task: w.job.spec.WithProfile(main.task.Profile), narrowed: main.narrowed, parent: parent, name: file}
-	s.take(agent(w.job.plan, name))
+	s := sessionSpec{task: w.job.Spec.WithProfile(main.task.Profile), narrowed: main.narrowed, parent: parent, name: file}
+	s.take(agent(w.job.Plan, name))
 	if m := s.agent.Model; m != nil {
 		s.task = s.task.WithModel(*m)
 	}
@@ -110,7 +110,7 @@ func (w *work) childSpec(parent, name, file string) sessionSpec {
 // reopenChild opens the session of an earlier process that a request refers to; nil if
 // it was not found.
 func (w *work) reopenChild(ctx context.Context, parent string, r tools.SpawnRequest) (*open, error) {
-	totals, found := w.sessions.takeEarlier(w.job.sessionID(r.TaskID))
+	totals, found := w.sessions.takeEarlier(w.job.SessionID(r.TaskID))
 	if !found {
 		return nil, nil
 	}
@@ -146,8 +146,8 @@ func (s *sessions) takeEarlier(id string) (totals event.Totals, found bool) {
 
 // ownSpec returns the spec of the task's main session. Its model is from the plan.
 func (w *work) ownSpec() sessionSpec {
-	s := sessionSpec{task: w.job.spec, name: w.job.spec.ID}
-	s.take(agent(w.job.plan, w.job.spec.Agent))
+	s := sessionSpec{task: w.job.Spec, name: w.job.Spec.ID}
+	s.take(agent(w.job.Plan, w.job.Spec.Agent))
 	return s
 }
 

@@ -11,8 +11,8 @@ import (
 
 // comments reports whether the job's final message is to be posted.
 func comments(j *job) bool {
-	_, posted := j.history.Comments()
-	return j.spec.Comment != nil && !posted
+	_, posted := j.History.Comments()
+	return j.Spec.Comment != nil && !posted
 }
 
 // comment posts the job's final message. A job that only pushes the commit of another run
@@ -23,15 +23,15 @@ func (l *landed) comment(ctx context.Context) *ending.Stop {
 		return nil
 	}
 	if l.result.Final == "" && len(l.result.Output) == 0 {
-		j.warn("no comment was posted: the final message is empty")
+		j.Warn("no comment was posted: the final message is empty")
 		return nil
 	}
-	c := &publish.Comment{CommentTarget: j.start.Comment, Spec: *j.spec.Comment, Job: j.spec.ID, Facts: l.facts(), Emit: j.emit}
-	earlier, _ := j.history.Comments()
+	c := &publish.Comment{CommentTarget: j.Start.Comment, Spec: *j.Spec.Comment, Job: j.Spec.ID, Facts: l.facts(), Emit: j.Emit}
+	earlier, _ := j.History.Comments()
 	c.Earlier = publish.Earlier(earlier)
 	if len(l.result.Output) > 0 {
 		c.Output = j.opts.Redact.JSON(l.result.Output)
-		if review, err := findings.Parse(c.Output); err == nil && j.spec.Findings {
+		if review, err := findings.Parse(c.Output); err == nil && j.Spec.Findings {
 			c.Facts.Review = review
 		}
 	}

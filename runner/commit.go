@@ -22,6 +22,7 @@ import (
 	"github.com/millhand/millhand/runner/changes"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/landing"
+	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools/outputs"
 )
@@ -29,7 +30,7 @@ import (
 // landed is what has become of the changes of a site: a patch, a commit and a push.
 type landed struct {
 	job     *job
-	site    *site
+	site    *site.Site
 	changes *state.ChangeSet  // nil until they are measured
 	left    []changes.LeftOut // of the changes
 	patch   string            // path below the report directory; "" for none
@@ -42,7 +43,7 @@ type landed struct {
 
 // findChanges determines the changes of the job and saves them as a patch.
 func (l *landed) findChanges(ctx context.Context) *ending.Stop {
-	f, err := l.site.diff.Find(ctx)
+	f, err := l.site.Diff.Find(ctx)
 	if err == nil {
 		err = l.warnOutsideWorkspace(ctx)
 	}
@@ -55,29 +56,29 @@ func (l *landed) findChanges(ctx context.Context) *ending.Stop {
 	for _, c := range cs.Changes {
 		measured = append(measured, event.Change{Path: c.Path, Kind: string(c.Kind), Added: c.Added, Removed: c.Removed})
 	}
-	l.job.emit(event.Event{Type: event.ChangesFound, Changes: measured, LeftOut: changes.SummarizeLeft(l.left)})
+	l.job.Emit(event.Event{Type: event.ChangesFound, Changes: measured, LeftOut: changes.SummarizeLeft(l.left)})
 	for _, refused := range cs.Refused {
-		l.job.warn(fmt.Sprintf("%s can't be committed: %s", refused.Path, refused.Reason))
+		l.job.Warn(fmt.Sprintf("%s can't be committed: %s", refused.Path, refused.Reason))
 	}
 	l.warnMixedCommit(cs)
 	for _, text := range changes.TrackedAmong(l.left) {
-		l.job.warn(text)
+		l.job.Warn(text)
 	}
 	var paths []string // ignored files that the job changed
 	var unlisted error
 	if left != nil {
 		if paths, unlisted = l.site.NoteIgnored(ctx, left); unlisted != nil {
-			l.job.warn(unlisted.Error())
+			l.job.Warn(unlisted.Error())
 		}
 	}
 	if text := l.site.Warning(); text != "" {
-		l.job.warn(text)
+		l.job.Warn(text)
 	}
 	if len(measured) == 0 {
 		if end := l.forgotten(); end != nil {
 			return end
 		}
-		if l.job.spec.RequireChanges {
+		if l.job.Spec.RequireChanges {
 			return &ending.Stop{Code: event.CodeFailed, Detail: "the task requires changes and nothing was changed"}
 		}
 		return nil
@@ -87,10 +88,10 @@ func (l *landed) findChanges(ctx context.Context) *ending.Stop {
 		return ending.OfGit(ctx, "look for secrets in the job's changes", err)
 	}
 	if err := l.keepPatch(ctx, leaks); err != nil {
-		if l.job.spec.Commit == nil || l.job.spec.Publish == tasks.PublishPatch {
+		if l.job.Spec.Commit == nil || l.job.Spec.Publish == tasks.PublishPatch {
 			return ending.OfGit(ctx, "save the patch of the job", err)
 		}
-		l.job.warn(fmt.Sprintf("save the patch of the job: %v; the changes are committed without it", err))
+		l.job.Warn(fmt.Sprintf("save the patch of the job: %v; the changes are committed without it", err))
 	}
 	if end := l.leaked(leaks); end != nil {
 		return end
@@ -101,13 +102,13 @@ func (l *landed) findChanges(ctx context.Context) *ending.Stop {
 	for _, c := range cs.Changes {
 		paths = append(paths, c.Path)
 	}
-	if end := landing.Protected(landing.Edits{Profile: l.job.spec.Profile, Root: l.site.Tree.Root(), Below: l.site.below}.Barred(paths)); end != nil {
+	if end := landing.Protected(landing.Edits{Profile: l.job.Spec.Profile, Root: l.site.Tree.Root(), Below: l.site.Below}.Barred(paths)); end != nil {
 		return end
 	}
 	if end := l.unpermitted(cs); end != nil {
 		return end
 	}
-	over, err := landing.Excesses(ctx, l.site.Tree, l.site.below, l.job.spec.Change, cs)
+	over, err := landing.Excesses(ctx, l.site.Tree, l.site.Below, l.job.Spec.Change, cs)
 	if err != nil {
 		return ending.OfGit(ctx, "compare the job's changes with the limits of change", err)
 	}
@@ -117,10 +118,10 @@ func (l *landed) findChanges(ctx context.Context) *ending.Stop {
 // warnOutsideWorkspace warns of changes in a job's worktree outside of the workspace, which
 // only commands without a sandbox can make: they are lost.
 func (l *landed) warnOutsideWorkspace(ctx context.Context) error {
-	if l.site.below == "" || l.site.InPlace || l.job.opts.Level == sandbox.Full || l.job.opts.Level == sandbox.Partial {
+	if l.site.Below == "" || l.site.InPlace || l.job.opts.Level == sandbox.Full || l.job.opts.Level == sandbox.Partial {
 		return nil
 	}
-	base, err := l.site.Tree.SnapshotOf(l.site.base)
+	base, err := l.site.Tree.SnapshotOf(l.site.Base)
 	if err != nil {
 		return err
 	}
@@ -130,12 +131,12 @@ func (l *landed) warnOutsideWorkspace(ctx context.Context) error {
 	}
 	var elsewhere []string
 	for _, c := range all.Changes {
-		if !state.IsBelow(c.Path, l.site.below) {
+		if !state.IsBelow(c.Path, l.site.Below) {
 			elsewhere = append(elsewhere, c.Path)
 		}
 	}
 	if len(elsewhere) > 0 {
-		l.job.warn(fmt.Sprintf("changes outside of the workspace %s are excluded: %s", l.site.below, textcut.List(elsewhere)))
+		l.job.Warn(fmt.Sprintf("changes outside of the workspace %s are excluded: %s", l.site.Below, textcut.List(elsewhere)))
 	}
 	return nil
 }
@@ -143,17 +144,17 @@ func (l *landed) warnOutsideWorkspace(ctx context.Context) error {
 // warnMixedCommit warns of files with changes of both the user and the job: the commit
 // contains both.
 func (l *landed) warnMixedCommit(cs *state.ChangeSet) {
-	if l.job.spec.Commit == nil {
+	if l.job.Spec.Commit == nil {
 		return
 	}
 	var mixed []string
 	for _, c := range cs.Changes {
-		if slices.Contains(l.site.dirty, c.Path) {
+		if slices.Contains(l.site.Dirty, c.Path) {
 			mixed = append(mixed, c.Path)
 		}
 	}
 	if len(mixed) > 0 {
-		l.job.warn(fmt.Sprintf("previously uncommitted changes are committed together with those of the job in %s", textcut.List(mixed)))
+		l.job.Warn(fmt.Sprintf("previously uncommitted changes are committed together with those of the job in %s", textcut.List(mixed)))
 	}
 }
 
@@ -164,9 +165,9 @@ func (l *landed) keepPatch(ctx context.Context, leaks []landing.Leak) error {
 	}
 	patch, held := landing.Redacted(patch, leaks, l.job.opts.Redact)
 	if held {
-		l.job.warn(landing.KeyInPatch)
+		l.job.Warn(landing.KeyInPatch)
 	}
-	name := path.Join("patches", l.job.spec.ID+".patch")
+	name := path.Join("patches", l.job.Spec.ID+".patch")
 	write := func() error {
 		return l.job.opts.Dir.WriteAtomic(name, func(out io.Writer) error {
 			_, err := out.Write(patch)
@@ -177,7 +178,7 @@ func (l *landed) keepPatch(ctx context.Context, leaks []landing.Leak) error {
 	if files.IsFull(err) {
 		// Saved outputs are less important than changes that are paid for.
 		if gone := outputs.GiveUp(l.job.opts.Dir.Sub("outputs")); gone == nil {
-			l.job.warn("saved outputs of calls were removed: the disk of the report directory was full")
+			l.job.Warn("saved outputs of calls were removed: the disk of the report directory was full")
 			err = write()
 		}
 	}
@@ -213,7 +214,7 @@ func (l *landed) lackedBefore() (paths []string) {
 	if l.site.Tree == nil {
 		return nil
 	}
-	for _, p := range l.job.history.Lacks() {
+	for _, p := range l.job.History.Lacks() {
 		if _, err := os.Lstat(filepath.Join(l.site.Tree.Root(), filepath.FromSlash(p))); errors.Is(err, fs.ErrNotExist) {
 			paths = append(paths, p)
 		}
@@ -231,12 +232,12 @@ func (l *landed) lost() bool {
 // patch, are in the patch.
 func (l *landed) incomplete() *ending.Stop {
 	if before := l.lackedBefore(); len(before) > 0 {
-		return &ending.Stop{Code: event.CodeCommit, Detail: fmt.Sprintf("%s can't be committed, and the saved state that the job was resumed from does not have it; continue with another prompt: millhand session resume %s %s --prompt PROMPT", textcut.List(before), l.job.opts.RunID, l.job.spec.ID)}
+		return &ending.Stop{Code: event.CodeCommit, Detail: fmt.Sprintf("%s can't be committed, and the saved state that the job was resumed from does not have it; continue with another prompt: millhand session resume %s %s --prompt PROMPT", textcut.List(before), l.job.opts.RunID, l.job.Spec.ID)}
 	}
-	if l.job.spec.Commit == nil || len(l.changes.Refused) == 0 {
+	if l.job.Spec.Commit == nil || len(l.changes.Refused) == 0 {
 		return nil
 	}
-	if lacking := l.lacking(); l.job.spec.Publish == tasks.PublishPatch {
+	if lacking := l.lacking(); l.job.Spec.Publish == tasks.PublishPatch {
 		if len(lacking) == 0 {
 			return nil
 		}
@@ -258,7 +259,7 @@ func (l *landed) commit(ctx context.Context) *ending.Stop {
 	if end := l.incomplete(); end != nil {
 		return end
 	}
-	if l.job.spec.Commit == nil || l.job.spec.Publish == tasks.PublishPatch || len(l.changes.Changes)+len(l.changes.Refused) == 0 {
+	if l.job.Spec.Commit == nil || l.job.Spec.Publish == tasks.PublishPatch || len(l.changes.Changes)+len(l.changes.Refused) == 0 {
 		return nil // if all paths are refused, the commit returns the reason
 	}
 	if l.patch == "" {
@@ -279,46 +280,46 @@ func (l *landed) commit(ctx context.Context) *ending.Stop {
 // and a failure is only a warning.
 func (l *landed) commitWIP(ctx context.Context, end *ending.Stop) {
 	ended := end.Outcome() == event.Limit || end.Outcome() == event.Budget
-	if l.job.spec.Commit == nil || !l.job.spec.Commit.WIP || !ended || !l.site.touched || l.job.spec.Publish == tasks.PublishPatch || pushesFromMirror(l.job.spec) ||
+	if l.job.Spec.Commit == nil || !l.job.Spec.Commit.WIP || !ended || !l.site.Touched || l.job.Spec.Publish == tasks.PublishPatch || pushesFromMirror(l.job.Spec) ||
 		l.changes == nil || len(l.changes.Changes) == 0 {
 		return
 	}
 	if err := l.record(ctx, l.message(end.Outcome())); err != nil {
-		l.job.warn(fmt.Sprintf("commit work in progress: %v; it is saved as a patch", err))
+		l.job.Warn(fmt.Sprintf("commit work in progress: %v; it is saved as a patch", err))
 	}
 }
 
 // record commits the job's changes with a message.
 func (l *landed) record(ctx context.Context, message string) error {
-	branch := l.job.spec.Commit.Branch
-	if l.site.InPlace || pushesFromMirror(l.job.spec) {
+	branch := l.job.Spec.Commit.Branch
+	if l.site.InPlace || pushesFromMirror(l.job.Spec) {
 		branch = "" // the checked-out branch
 	}
-	author, committer := l.job.signatures()
-	message = landing.Witnessed(message, l.job.spec.ID, l.job.opts.About.Head)
-	l.job.emit(event.Event{Type: event.CommitStarted, Commit: &event.Commit{Branch: l.job.spec.Commit.Branch, Message: message}})
+	author, committer := l.job.Signatures()
+	message = landing.Witnessed(message, l.job.Spec.ID, l.job.opts.About.Head)
+	l.job.Emit(event.Event{Type: event.CommitStarted, Commit: &event.Commit{Branch: l.job.Spec.Commit.Branch, Message: message}})
 	signature := ""
 	var sign func(context.Context, []byte) (string, error)
-	if l.job.spec.Commit.Signed() {
+	if l.job.Spec.Commit.Signed() {
 		sign = func(ctx context.Context, commit []byte) (_ string, err error) {
 			signature, err = l.job.opts.Preflight.Signing.Sign(ctx, commit)
 			return signature, err
 		}
 	}
 	done, err := l.site.Tree.Commit(ctx, l.changes, gitops.CommitOptions{
-		Sign: sign, Parent: l.site.base, Branch: branch, Message: message, Author: author, Committer: committer,
-		Replaces: l.job.start.Tip, MustNotExist: branch != "" && l.job.start.Tip == "" && l.job.spec.Repo.Kind != tasks.RepoURL,
-		Force:     branch != "" && l.job.spec.Repo.Kind == tasks.RepoURL, // branches in a mirror are leftovers of earlier runs
-		Discarded: l.site.linked() && !l.job.opts.Keep && l.site.hooks == nil,
+		Sign: sign, Parent: l.site.Base, Branch: branch, Message: message, Author: author, Committer: committer,
+		Replaces: l.job.Start.Tip, MustNotExist: branch != "" && l.job.Start.Tip == "" && l.job.Spec.Repo.Kind != tasks.RepoURL,
+		Force:     branch != "" && l.job.Spec.Repo.Kind == tasks.RepoURL, // branches in a mirror are leftovers of earlier runs
+		Discarded: l.site.Linked() && !l.job.opts.Keep && l.site.Hooks == nil,
 	})
 	if err != nil {
 		return err
 	}
-	if pushesFromMirror(l.job.spec) {
-		done.Branch = l.job.spec.Commit.Branch
+	if pushesFromMirror(l.job.Spec) {
+		done.Branch = l.job.Spec.Commit.Branch
 	}
 	l.made = done
-	l.job.emit(event.Event{Type: event.Committed, Commit: &event.Commit{
+	l.job.Emit(event.Event{Type: event.Committed, Commit: &event.Commit{
 		Hash: done.Hash, Branch: done.Branch, Message: message, Author: author.String(), Committer: committer.String(), Signature: signature,
 	}})
 	return nil
@@ -336,7 +337,7 @@ func (l *landed) message(unfinished event.Outcome) string {
 	if l.result != nil && unfinished == "" {
 		final = l.result.Final
 	}
-	return l.job.message(l.site.base, final, unfinished)
+	return l.job.Message(l.site.Base, final, unfinished)
 }
 
 // findLeaks returns the secrets in the text that the job's changes add. A secret that
@@ -352,15 +353,15 @@ func (l *landed) findLeaks(ctx context.Context) ([]landing.Leak, error) {
 // committed returns the job's changes as a commit would contain them: of files with
 // uncommitted changes of the user, a commit includes these changes.
 func (l *landed) committed(ctx context.Context) (*state.ChangeSet, error) {
-	mixed := slices.ContainsFunc(l.changes.Changes, func(c state.Change) bool { return slices.Contains(l.site.dirty, c.Path) })
-	if l.job.spec.Commit == nil || !l.site.InPlace || l.site.base != "" && !mixed {
+	mixed := slices.ContainsFunc(l.changes.Changes, func(c state.Change) bool { return slices.Contains(l.site.Dirty, c.Path) })
+	if l.job.Spec.Commit == nil || !l.site.InPlace || l.site.Base != "" && !mixed {
 		return l.changes, nil
 	}
-	base, err := l.site.Tree.SnapshotOf(l.site.base)
+	base, err := l.site.Tree.SnapshotOf(l.site.Base)
 	if err != nil {
 		return nil, err
 	}
-	all, err := l.site.Tree.Changes(ctx, base.Below(l.site.below))
+	all, err := l.site.Tree.Changes(ctx, base.Below(l.site.Below))
 	if err != nil {
 		return nil, err
 	}
@@ -384,8 +385,8 @@ func (l *landed) leaked(leaks []landing.Leak) *ending.Stop {
 		where = append(where, k.String())
 	}
 	text := "the changes contain secrets that were not in the repository: " + textcut.List(slices.Compact(where))
-	if l.job.spec.Commit == nil {
-		l.job.warn(text + "; they are redacted in the patch")
+	if l.job.Spec.Commit == nil {
+		l.job.Warn(text + "; they are redacted in the patch")
 		return nil
 	}
 	return &ending.Stop{

@@ -25,9 +25,9 @@ func (s *stage) landed(plan *tasks.Plan, spec tasks.Job, files map[string]string
 	s.t.Helper()
 	j := s.begin(plan, spec)
 	p := s.prepared(j)
-	p.touched = true
+	p.Touched = true
 	for name, text := range files {
-		writeFile(s.t, filepath.Join(p.space.Dir(), name), text)
+		writeFile(s.t, filepath.Join(p.Space.Dir(), name), text)
 	}
 	return &landed{job: j, site: p}
 }
@@ -69,7 +69,7 @@ func TestAJobWithoutChanges(t *testing.T) {
 	if end := l.commit(t.Context()); end != nil || l.made.Hash != "" {
 		t.Errorf("%+v, commit %q", end, l.made.Hash)
 	}
-	l.job.spec.RequireChanges = true
+	l.job.Spec.RequireChanges = true
 	if end := l.findChanges(t.Context()); end == nil || end.Code != event.CodeFailed || end.Detail != "the task requires changes and nothing was changed" {
 		t.Errorf("%+v", end)
 	}
@@ -83,11 +83,11 @@ func TestTheCommitIsExactlyTheChange(t *testing.T) {
 	if end := l.findChanges(t.Context()); end != nil {
 		t.Fatalf("%+v", *end)
 	}
-	writeFile(t, filepath.Join(l.site.space.Dir(), "late"), "by whoever still runs\n")
+	writeFile(t, filepath.Join(l.site.Space.Dir(), "late"), "by whoever still runs\n")
 	if end := l.commit(t.Context()); end != nil {
 		t.Fatalf("%+v", *end)
 	}
-	if got := git(t, s.repo, "show", "--format=%P %an <%ae> %cn <%ce>", "--name-only", "millhand/a"); got != l.site.base+" Ann <ann@example.com> millhand <millhand@localhost>\n\na\nb" {
+	if got := git(t, s.repo, "show", "--format=%P %an <%ae> %cn <%ce>", "--name-only", "millhand/a"); got != l.site.Base+" Ann <ann@example.com> millhand <millhand@localhost>\n\na\nb" {
 		t.Errorf("the commit is %s", got)
 	}
 	made := s.of(event.Committed)
@@ -128,7 +128,7 @@ func TestCommitRequiresUnchangedBranch(t *testing.T) {
 	if end = ending.OfGit(ctx, "commit", os.ErrExist); end.Code != event.CodeInterrupted {
 		t.Errorf("after a signal: %+v", end)
 	}
-	l.job.start.Tip = git(t, s.repo, "rev-parse", "millhand/a")
+	l.job.Start.Tip = git(t, s.repo, "rev-parse", "millhand/a")
 	if end = l.commit(t.Context()); end != nil || git(t, s.repo, "rev-parse", "millhand/a") != l.made.Hash {
 		t.Errorf("a branch that is to be replaced: %+v", end)
 	}
@@ -164,7 +164,7 @@ func TestCommitsInAMirrorStayWithTheirRun(t *testing.T) {
 	if end := l.commit(t.Context()); end != nil || l.made.Branch != "millhand/a" {
 		t.Fatalf("%+v, %+v", end, l.made)
 	}
-	if got := git(t, l.site.origin.Git.Common, "branch", "--list", "millhand/a"); got != "" {
+	if got := git(t, l.site.Origin.Git.Common, "branch", "--list", "millhand/a"); got != "" {
 		t.Errorf("the mirror has the branch %q", got)
 	}
 	if end := l.publish(t.Context()); end != nil || git(t, s.repo, "rev-parse", "millhand/a") != l.made.Hash {
@@ -182,13 +182,13 @@ func TestWorkInProgressIsCommittedAfterALimit(t *testing.T) {
 		"a budget":              {nil, event.CodeOverBudget, true},
 		"a failure":             {nil, event.CodeFailed, false},
 		"a signal":              {nil, event.CodeTerminated, false},
-		"not wanted":            {func(l *landed) { l.job.spec.Commit.WIP = false }, event.CodeLimit, false},
-		"no commit":             {func(l *landed) { l.job.spec.Commit = nil }, event.CodeLimit, false},
-		"no session yet":        {func(l *landed) { l.site.touched = false }, event.CodeLimit, false},
-		"the patch is it":       {func(l *landed) { l.job.spec.Publish = tasks.PublishPatch }, event.CodeLimit, false},
+		"not wanted":            {func(l *landed) { l.job.Spec.Commit.WIP = false }, event.CodeLimit, false},
+		"no commit":             {func(l *landed) { l.job.Spec.Commit = nil }, event.CodeLimit, false},
+		"no session yet":        {func(l *landed) { l.site.Touched = false }, event.CodeLimit, false},
+		"the patch is it":       {func(l *landed) { l.job.Spec.Publish = tasks.PublishPatch }, event.CodeLimit, false},
 		"not measured":          {func(l *landed) { l.changes = nil }, event.CodeLimit, false},
 		"nothing was changed":   {func(l *landed) { l.changes = &state.ChangeSet{} }, event.CodeLimit, false},
-		"a mirror to push from": {func(l *landed) { l.job.spec.Repo.Kind, l.job.spec.Publish = tasks.RepoURL, tasks.PublishPush }, event.CodeLimit, false},
+		"a mirror to push from": {func(l *landed) { l.job.Spec.Repo.Kind, l.job.Spec.Publish = tasks.RepoURL, tasks.PublishPush }, event.CodeLimit, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := setUp(t)
@@ -241,7 +241,7 @@ func TestASecretInTheChangeEndsTheJob(t *testing.T) {
 	if patch := l.patchText(t); strings.Contains(patch, token) || !strings.Contains(patch, "+key: "+redact.Mark) || !strings.Contains(patch, "+y\n") {
 		t.Errorf("the patch is %s", patch)
 	}
-	l.job.spec.Commit = nil
+	l.job.Spec.Commit = nil
 	if end := l.findChanges(t.Context()); end != nil || !strings.Contains(s.warnings(), "config:2 (") || !strings.Contains(s.warnings(), "redacted in the patch") {
 		t.Errorf("without a commit: %+v; warnings: %s", end, s.warnings())
 	}
@@ -334,7 +334,7 @@ func TestUnwritablePatch(t *testing.T) {
 	if end := l.commit(ctx); end != nil || l.lost() {
 		t.Errorf("nothing else keeps the work, and: %+v", end)
 	}
-	l.job.spec.Publish = tasks.PublishPatch
+	l.job.Spec.Publish = tasks.PublishPatch
 	if end := l.findChanges(t.Context()); end == nil || end.Code != event.CodeCommit || !strings.HasPrefix(end.Detail, "save the patch of the job: ") {
 		t.Errorf("the patch is the result, and: %+v", end)
 	}

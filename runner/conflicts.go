@@ -9,14 +9,15 @@ import (
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/preflight"
+	"github.com/millhand/millhand/runner/site"
 )
 
 // applyRebase applies the job's changes to a worktree of the new base. Conflicts stay in its files.
-func applyRebase(ctx context.Context, r preflight.Rebase, s *site) error {
+func applyRebase(ctx context.Context, r preflight.Rebase, s *site.Site) error {
 	if r.Commit == "" {
 		return nil
 	}
-	err := gitops.Merge(ctx, s.Tree, s.base, r.Before, r.Commit)
+	err := gitops.Merge(ctx, s.Tree, s.Base, r.Before, r.Commit)
 	if errors.Is(err, gitops.ErrMerge) {
 		return nil
 	}
@@ -33,7 +34,7 @@ func rebasedAfter(j *job, from *continuation) bool {
 			}
 		}
 	}
-	return j.start.Onto.Commit != "" && saved <= j.start.Onto.Turn || j.history.Facts != nil && j.history.Rebased > 0 && saved <= j.history.Rebased
+	return j.Start.Onto.Commit != "" && saved <= j.Start.Onto.Turn || j.History.Facts != nil && j.History.Rebased > 0 && saved <= j.History.Rebased
 }
 
 // maxMarked is the maximum size of a file that is searched for conflict markers, in bytes.
@@ -41,15 +42,15 @@ const maxMarked = 4 << 20
 
 // conflicts returns the files in which a job that is rebased has left conflict markers.
 func (w *work) conflicts(ctx context.Context) (marked []string, end *ending.Stop) {
-	if w.job.start.Onto.Commit == "" {
+	if w.job.Start.Onto.Commit == "" {
 		return nil, nil
 	}
 	paths, _, err := w.site.Tree.ChangedPaths(ctx, w.site.Before)
 	if err != nil {
-		return nil, w.job.notVerified(ctx, err)
+		return nil, w.job.NotVerified(ctx, err)
 	}
 	for _, path := range paths {
-		data, err := w.site.space.Root().ReadFile(strings.TrimPrefix(strings.TrimPrefix(path, w.site.below), "/"))
+		data, err := w.site.Space.Root().ReadFile(strings.TrimPrefix(strings.TrimPrefix(path, w.site.Below), "/"))
 		if err != nil || len(data) > maxMarked {
 			continue // removed
 		}

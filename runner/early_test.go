@@ -303,29 +303,6 @@ func TestFilesThatToolsWroteNeedNoSearch(t *testing.T) {
 	}
 }
 
-// A call that waits long for the files of its job is reported.
-func TestALongWaitForTheCheckoutIsReported(t *testing.T) {
-	s := setUp(t)
-	j := s.begin(&tasks.Plan{}, s.job("a"))
-	o := &opening{job: j.siteJob, done: make(chan struct{}), start: func() {}}
-	go func() {
-		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline) && len(s.of(event.PhaseStarted)) == 0; {
-			time.Sleep(time.Millisecond)
-		}
-		close(o.done)
-	}()
-	if end := (&site{opening: o}).waitFor(); end != nil {
-		t.Errorf("%+v", end)
-	}
-	began, ended := s.of(event.PhaseStarted), s.of(event.PhaseEnded)
-	if len(began) != 1 || len(ended) != 1 || began[0].Phase.Name != event.CheckoutPhase || ended[0].Phase.ElapsedMS < longWait.Milliseconds() {
-		t.Errorf("%+v, %+v", began, ended)
-	}
-	if end := (&site{opening: o}).waitFor(); end != nil || len(s.of(event.PhaseStarted)) != 1 {
-		t.Error("no wait is reported")
-	}
-}
-
 // A job without a call pays no checkout: no worktree is made, or it is removed, and nothing waits for it.
 func TestWithoutACallNothingIsCheckedOut(t *testing.T) {
 	for name, c := range map[string]struct {

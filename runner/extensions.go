@@ -21,31 +21,31 @@ import (
 func (w *work) startExtensions(ctx context.Context, fail context.CancelCauseFunc) *ending.Stop {
 	j := w.job
 	w.openLanguages(ctx)
-	if len(j.plan.MCP) == 0 && !j.plan.Scripts.Used() {
+	if len(j.Plan.MCP) == 0 && !j.Plan.Scripts.Used() {
 		return nil
 	}
 	main := w.ownSpec()
 	scripts, err := w.startScripts(fail)
 	if err != nil {
 		failed := extension.NotCompiled(err)
-		j.emit(event.Event{Type: event.ExtensionChanged, Extension: &failed})
+		j.Emit(event.Event{Type: event.ExtensionChanged, Extension: &failed})
 		return ending.Fault(event.CodeExtension, fmt.Errorf("tool files and plugins: %w", proc.OfStart(err)))
 	}
 	c := extension.Config{
-		Servers: j.plan.MCP, Profiles: []permission.Profile{main.task.Profile}, Taken: Taken(j.opts.Equipment.Custom), Version: j.opts.About.Version, Sandbox: string(j.opts.Level), Proxy: j.opts.Equipment.Proxy,
+		Servers: j.Plan.MCP, Profiles: []permission.Profile{main.task.Profile}, Taken: Taken(j.opts.Equipment.Custom), Version: j.opts.About.Version, Sandbox: string(j.opts.Level), Proxy: j.opts.Equipment.Proxy,
 		Launch: func(ctx context.Context, s tasks.MCPServer) (func(context.Context) (*proc.Service, error), func() error, error) {
-			g, err := w.site.ground(confinement.ProcessProfile(main.task.Profile, "mcp."+s.Name, s.Process))
+			g, err := w.site.Ground(confinement.ProcessProfile(main.task.Profile, "mcp."+s.Name, s.Process))
 			if err != nil {
 				return nil, nil, err
 			}
-			g.Within, g.Tools, g.Fail = w.site.sandboxes.own, nil, g.Spared(s.Optional)
-			return confinement.Launch(ctx, g, s.Process, j.opts.Work, j.spec.ID+"@"+s.Name) // no job has such a name
+			g.Within, g.Tools, g.Fail = w.site.Sandboxes.Own, nil, g.Spared(s.Optional)
+			return confinement.Launch(ctx, g, s.Process, j.opts.Work, j.Spec.ID+"@"+s.Name) // no job has such a name
 		},
 		Scripts: scripts,
-		Emit:    func(e event.Extension) { j.emit(event.Event{Type: event.ExtensionChanged, Extension: &e}) },
-		Warn:    j.warn, Now: j.opts.Now,
+		Emit:    func(e event.Extension) { j.Emit(event.Event{Type: event.ExtensionChanged, Extension: &e}) },
+		Warn:    j.Warn, Now: j.opts.Now,
 	}
-	for _, a := range j.plan.Agents {
+	for _, a := range j.Plan.Agents {
 		c.Profiles = append(c.Profiles, w.childSpec("", a.Name, "").task.Profile)
 	}
 	w.extensions, err = extension.Start(ctx, c)
@@ -61,7 +61,7 @@ func (w *work) startExtensions(ctx context.Context, fail context.CancelCauseFunc
 // tools returns the tools of a session.
 func (w *work) tools(ctx context.Context, env *tools.Env, s sessionSpec) (*tools.Registry, error) {
 	more := w.job.opts.Equipment.Custom
-	session, agent := w.job.sessionID(s.name), s.task.Agent
+	session, agent := w.job.SessionID(s.name), s.task.Agent
 	follows := w.extensions.Follows()
 	if !follows {
 		more = slices.Concat(more, w.extensions.Tools(session, agent))
@@ -77,7 +77,7 @@ func (w *work) tools(ctx context.Context, env *tools.Env, s sessionSpec) (*tools
 // closeExtensions ends what the job's sessions used beside the model.
 func (w *work) closeExtensions() {
 	if err := errors.Join(w.extensions.Close(), w.languages.Close()); err != nil {
-		w.job.warn(fmt.Sprintf("clean up after the extensions: %v", err))
+		w.job.Warn(fmt.Sprintf("clean up after the extensions: %v", err))
 	}
 }
 

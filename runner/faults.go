@@ -16,14 +16,14 @@ import (
 
 // outOfScope returns the limits of the task's change that the job's changes exceed.
 func (w *work) outOfScope(ctx context.Context) ([]landing.Excess, *ending.Stop) {
-	if w.job.spec.Change.IsZero() {
+	if w.job.Spec.Change.IsZero() {
 		return nil, nil
 	}
 	f, err := foundBy(ctx, w)
 	if err != nil {
 		return nil, ending.OfGit(ctx, "find the job's changes", err)
 	}
-	over, err := landing.Excesses(ctx, w.site.Tree, w.site.below, w.job.spec.Change, f.Changes)
+	over, err := landing.Excesses(ctx, w.site.Tree, w.site.Below, w.job.Spec.Change, f.Changes)
 	if err != nil {
 		return nil, ending.OfGit(ctx, "compare the job's changes with the limits of change", err)
 	}
@@ -33,8 +33,8 @@ func (w *work) outOfScope(ctx context.Context) ([]landing.Excess, *ending.Stop) 
 // barred returns the denials of what was changed in the workspace since the job started,
 // and the paths that git would not commit, if there is a commit.
 func (w *work) barred(ctx context.Context, p permission.Profile) ([]permission.Decision, []state.Refusal, *ending.Stop) {
-	e := landing.Edits{Profile: p, Root: w.site.Tree.Root(), Below: w.site.below}
-	commits := w.job.spec.Commit != nil
+	e := landing.Edits{Profile: p, Root: w.site.Tree.Root(), Below: w.site.Below}
+	commits := w.job.Spec.Commit != nil
 	if !commits && !p.BarsAny() {
 		return nil, nil, nil
 	}
@@ -49,7 +49,7 @@ func (w *work) barred(ctx context.Context, p permission.Profile) ([]permission.D
 	if !p.BarsAny() {
 		return nil, refused, nil
 	}
-	changed, err := w.site.diff.Paths(ctx, f)
+	changed, err := w.site.Diff.Paths(ctx, f)
 	if err != nil {
 		return nil, nil, ending.OfGit(ctx, "find the paths that the job changed", err)
 	}

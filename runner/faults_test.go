@@ -21,7 +21,7 @@ func TestAChangeThatARuleDeniesIsNotCommitted(t *testing.T) {
 		t.Errorf("the patch is\n%s", text)
 	}
 	l = s.landed(&tasks.Plan{}, s.job("b"), map[string]string{"main": "y\n"})
-	writeFile(t, filepath.Join(l.site.space.Dir(), ".gitmodules"), "[submodule \"x\"]\n\tpath = x\n\turl = -u./payload\n\tupdate = !CMD\n")
+	writeFile(t, filepath.Join(l.site.Space.Dir(), ".gitmodules"), "[submodule \"x\"]\n\tpath = x\n\turl = -u./payload\n\tupdate = !CMD\n")
 	if end := l.findChanges(t.Context()); end == nil || end.Code != event.CodeProtected {
 		t.Errorf("%+v", end)
 	}

@@ -13,12 +13,12 @@ import (
 
 // signing returns how the forge makes the job's commit; nil if it does not.
 func (l *landed) signing() (*publish.Signing, error) {
-	repo, made := l.site.origin, l.made.Hash
-	if !l.job.spec.Commit.ByForge() || l.job.start.Signer.Client == nil {
+	repo, made := l.site.Origin, l.made.Hash
+	if !l.job.Spec.Commit.ByForge() || l.job.Start.Signer.Client == nil {
 		return nil, nil //nolint:nilnil // the usual case
 	}
-	s := l.job.start.Signer
-	s.Branch = publish.SigningPrefix + l.job.opts.RunID + "/" + l.job.spec.ID
+	s := l.job.Start.Signer
+	s.Branch = publish.SigningPrefix + l.job.opts.RunID + "/" + l.job.Spec.ID
 	if signed, err := repo.Signed(made); err != nil || signed { // an earlier process has fetched it
 		return &s, err
 	}
@@ -40,14 +40,14 @@ func (l *landed) signing() (*publish.Signing, error) {
 	}
 	s.Check = func(hash string) error { return l.sameCommit(made, hash) }
 	s.Made = func(ctx context.Context, hash string) error {
-		if l.job.spec.Repo.Kind == tasks.RepoPath {
-			_, committer := l.job.signatures()
+		if l.job.Spec.Repo.Kind == tasks.RepoPath {
+			_, committer := l.job.Signatures()
 			if err := repo.MoveBranch(ctx, l.made.Branch, made, hash, committer); err != nil {
 				return err
 			}
 		}
 		l.made.Hash = hash
-		l.job.emit(event.Event{Type: event.Committed, Commit: &event.Commit{Hash: hash, Branch: l.made.Branch, Message: message}})
+		l.job.Emit(event.Event{Type: event.Committed, Commit: &event.Commit{Hash: hash, Branch: l.made.Branch, Message: message}})
 		return nil
 	}
 	return &s, nil
@@ -55,7 +55,7 @@ func (l *landed) signing() (*publish.Signing, error) {
 
 // filesByForge returns the changes of a commit, if the forge can make it.
 func (l *landed) filesByForge(base, made string) ([]forge.File, error) {
-	changed, err := l.site.origin.Difference(base, made, forge.MaxCommit)
+	changed, err := l.site.Origin.Difference(base, made, forge.MaxCommit)
 	if err != nil {
 		return nil, fmt.Errorf("sign: api: %w; use sign: ssh", err)
 	}
@@ -72,7 +72,7 @@ func (l *landed) filesByForge(base, made string) ([]forge.File, error) {
 // sameCommit returns an error unless the forge's commit has the files and the parent of the
 // job's commit, and a signature.
 func (l *landed) sameCommit(made, hash string) error {
-	repo := l.site.origin
+	repo := l.site.Origin
 	trees, parents := [2]string{}, [2]string{}
 	for i, c := range []string{made, hash} {
 		line, err := repo.FirstParents(c, 2)

@@ -21,21 +21,21 @@ const maxNotes = 256 << 10
 // than instruction files, which are read from the commit. The user's own tree has its files.
 func (w *work) waitForFiles() *ending.Stop {
 	s := w.site
-	if s.complete() {
-		return s.settled()
+	if s.Complete() {
+		return s.Settled()
 	}
-	if s.opening.own {
+	if s.InPlace {
 		return nil
 	}
 	for _, dir := range skill.Dirs() {
-		if found, err := s.origin.Has(s.base, dir); err != nil || found {
-			return s.settled()
+		if found, err := s.Origin.Has(s.Base, dir); err != nil || found {
+			return s.Settled()
 		}
 	}
 	for _, name := range instructionFiles() {
-		if found, err := s.origin.Has(s.base, name); err != nil || found {
-			if text, err := s.origin.File(s.base, name); err != nil || len(text) > maxNotes { // a symlink, for example
-				return s.settled()
+		if found, err := s.Origin.Has(s.Base, name); err != nil || found {
+			if text, err := s.Origin.File(s.Base, name); err != nil || len(text) > maxNotes { // a symlink, for example
+				return s.Settled()
 			}
 		}
 	}
@@ -47,8 +47,8 @@ func (w *work) waitForFiles() *ending.Stop {
 func (w *work) notesOfCommit(p permission.Profile) []prompt.Text {
 	s := w.site
 	for _, name := range instructionFiles() {
-		text, err := s.origin.File(s.base, name)
-		if err == nil && p.Allows("read", name, name, filepath.Join(s.dir, name)) {
+		text, err := s.Origin.File(s.Base, name)
+		if err == nil && p.Allows("read", name, name, filepath.Join(s.Dir, name)) {
 			return []prompt.Text{{Name: name, Text: strings.ToValidUTF8(string(text), "\uFFFD")}}
 		}
 	}

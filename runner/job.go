@@ -6,12 +6,13 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/runner/ending"
+	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tasks"
 )
 
 // job is a running job. Its phases pass their results on as values.
 type job struct {
-	*siteJob
+	*site.Job
 	run     *run
 	opts    *Options // of the run
 	slot    func()   // frees the job's slot when only its publishing is left
@@ -30,7 +31,7 @@ type phase struct {
 
 // progress has the results of a job's phases. It survives a panic.
 type progress struct {
-	site     *site // nil before prepare
+	site     *site.Site // nil before prepare
 	baseline []event.Baseline
 	result   *ending.Result // of the session phase
 	landing  *landed        // nil before the changes phase
@@ -38,39 +39,39 @@ type progress struct {
 
 // phases lists the phases of a job. They run in order until one returns a stop.
 func (j *job) phases(p *progress) []phase {
-	if j.start.Earlier.Hash != "" {
+	if j.Start.Earlier.Hash != "" {
 		return []phase{{
 			name: "publish", run: func(ctx context.Context) *ending.Stop {
 				l := j.landEarlier()
 				return ending.First(ctx, l.publish, l.comment)
 			},
-			queued: func() bool { return j.spec.Publish.Pushes() || comments(j) },
+			queued: func() bool { return j.Spec.Publish.Pushes() || comments(j) },
 		}}
 	}
 	return []phase{
 		{name: "prepare", run: func(ctx context.Context) *ending.Stop {
 			var end *ending.Stop
-			if p.site, end = j.prepare(ctx); end == nil {
+			if p.site, end = j.Prepare(ctx); end == nil {
 				j.started(p.site)
 			}
 			return end
 		}},
 		{name: "setup", run: func(ctx context.Context) *ending.Stop {
-			return ending.First(ctx, jobHooks{p.site}.setUp, j.afterSetup)
+			return ending.First(ctx, site.JobHooks{Site: p.site}.SetUp, j.AfterSetup)
 		}},
 		{name: "baseline", run: func(ctx context.Context) (end *ending.Stop) {
-			if p.baseline, end = (verifier{p.site}).baseline(ctx); end != nil {
+			if p.baseline, end = (site.Verifier{Site: p.site}).Baseline(ctx); end != nil {
 				return end
 			}
-			return p.site.beforeAgent(ctx)
+			return p.site.BeforeAgent(ctx)
 		}},
 		{name: "session", run: func(ctx context.Context) (end *ending.Stop) {
 			if p.result, end = j.work(ctx, p.site, p.baseline); end != nil {
 				return end
 			}
-			return jobHooks{p.site}.beforeCommit(ctx)
+			return site.JobHooks{Site: p.site}.BeforeCommit(ctx)
 		}},
-		{name: "disk", run: func(ctx context.Context) *ending.Stop { return p.site.sandboxes.checkDiskLimit(ctx) }},
+		{name: "disk", run: func(ctx context.Context) *ending.Stop { return p.site.Sandboxes.CheckDiskLimit(ctx) }},
 		{name: "changes", ends: true, run: func(ctx context.Context) *ending.Stop { // otherwise it would be repeated to save the changes
 			p.landing = &landed{job: j, site: p.site, baseline: p.baseline, result: p.result}
 			return p.landing.findChanges(ctx)
@@ -90,21 +91,21 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 	// Saving a patch and removing the worktree use a context that is not cancelled by
 	// signals.
 	after := context.WithoutCancel(ctx)
-	p := &progress{result: resultOf(j.history.Facts, j.spec.Schema)}
+	p := &progress{result: resultOf(j.History.Facts, j.Spec.Schema)}
 	release := sync.OnceFunc(func() {
 		if p.site != nil {
-			p.site.release(after, p.unsaved())
+			p.site.Release(after, p.unsaved())
 		}
 	})
 	defer release()
-	ctx, j.end = context.WithCancelCause(ctx)
-	defer j.end(nil)
+	ctx, j.End = context.WithCancelCause(ctx)
+	defer j.End(nil)
 	var end *ending.Stop
 	leave := func() {}
 	defer func() { leave() }()
 	for _, phase := range j.phases(p) {
 		if phase.queued != nil && phase.queued() {
-			if !p.site.hasHooks(tasks.JobEnd) {
+			if !p.site.HasHooks(tasks.JobEnd) {
 				release() // the commit is in the origin of the worktree
 			}
 			if leave, end = j.enqueue(ctx); end != nil {
@@ -112,13 +113,13 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 			}
 		}
 		began := j.opts.Now()
-		j.emit(event.Event{Type: event.PhaseStarted, Phase: &event.Phase{Name: phase.name}})
+		j.Emit(event.Event{Type: event.PhaseStarted, Phase: &event.Phase{Name: phase.name}})
 		within := ctx
 		if phase.ends {
 			within = after
 		}
-		end = j.checkGuard(phase.run(within))
-		j.emit(event.Event{Type: event.PhaseEnded, Phase: &event.Phase{
+		end = j.CheckGuard(phase.run(within))
+		j.Emit(event.Event{Type: event.PhaseEnded, Phase: &event.Phase{
 			Name: phase.name, ElapsedMS: j.opts.Now().Sub(began).Milliseconds(), Error: ending.Reason(end),
 		}})
 		if end != nil {
@@ -126,7 +127,7 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 		}
 	}
 	if p.site != nil {
-		p.site.settled()
+		p.site.Settled()
 	}
 	if end != nil && p.site != nil && p.site.Before != nil && !p.landing.measured() {
 		// The changes of a job that did not pass are not committed, but saved.
@@ -134,25 +135,25 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 		if bad := p.landing.findChanges(after); bad == nil {
 			p.landing.commitWIP(after, end)
 		} else if bad.Code != end.Code && !bad.Code.Cause().Unnamed() {
-			j.warn(bad.Detail)
+			j.Warn(bad.Detail)
 		}
 	}
 	file, failed := j.writeOutput(ctx, p.result)
 	if failed != nil && end != nil {
-		j.warn(failed.Detail)
+		j.Warn(failed.Detail)
 	} else if failed != nil {
 		end = failed
 	}
 	sum := j.jobEnd(end, p)
 	sum.OutputFile = file
-	jobHooks{p.site}.end(ctx, p.landing.hookCommit(), sum)
+	site.JobHooks{Site: p.site}.End(ctx, p.landing.hookCommit(), sum)
 	return sum
 }
 
 // unsaved reports whether the job's worktree has changes that are saved neither as a patch
 // nor as a commit.
 func (p *progress) unsaved() bool {
-	return p.site.touched && p.site.usable() && (p.landing == nil || p.landing.lost())
+	return p.site.Touched && p.site.Usable() && (p.landing == nil || p.landing.lost())
 }
 
 // jobEnd returns the payload of the job's last event.
@@ -161,16 +162,16 @@ func (j *job) jobEnd(end *ending.Stop, p *progress) event.JobEnd {
 	switch {
 	case end != nil:
 		sum = end.Code.End(end.Detail)
-	case j.start.Earlier.Hash != "" && !j.start.Own:
-		sum.Reason = pushedEarlier(j.start.Earlier)
+	case j.Start.Earlier.Hash != "" && !j.Start.Own:
+		sum.Reason = pushedEarlier(j.Start.Earlier)
 	}
 	sum.Attempts, sum.FinalMessage, sum.Output = p.result.Attempts, p.result.Final, p.result.Output
 	t := p.result.Totals
 	sum.Turns, sum.Usage, sum.CostUSD = t.Turns, t.Usage, t.Cost.USD()
 	if p.landing != nil {
 		sum.Patch, sum.PatchSHA256, sum.Refused = p.landing.patch, p.landing.digest, p.landing.lacking()
-	} else if j.start.Own {
-		sum.Patch = savedPatch(j.opts.Dir, j.spec.ID)
+	} else if j.Start.Own {
+		sum.Patch = savedPatch(j.opts.Dir, j.Spec.ID)
 	}
 	if p.site != nil {
 		sum.UntrackedInputs = p.site.UntrackedInputs()

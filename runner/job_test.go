@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millhand/millhand/runner/site"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
@@ -80,7 +82,7 @@ func TestThePhasesOfAJob(t *testing.T) {
 
 func TestTheDocumentsListThePhases(t *testing.T) {
 	var names []string
-	for _, p := range (&job{siteJob: &siteJob{}}).phases(&progress{}) {
+	for _, p := range (&job{Job: &site.Job{}}).phases(&progress{}) {
 		names = append(names, p.name)
 	}
 	for file, before := range map[string]string{"../ARCHITECTURE.md": "lists: ", "doc.go": "phases ("} {
@@ -143,10 +145,10 @@ func TestUnsavedWork(t *testing.T) {
 		p    progress
 		want bool
 	}{
-		"no attempt":   {progress{site: &site{}}, false},
-		"not measured": {progress{site: &site{touched: true}}, true},
-		"a patch":      {progress{site: &site{touched: true}, landing: &landed{patch: "x"}}, false},
-		"nothing":      {progress{site: &site{touched: true}, landing: &landed{}}, true},
+		"no attempt":   {progress{site: &site.Site{}}, false},
+		"not measured": {progress{site: &site.Site{Touched: true}}, true},
+		"a patch":      {progress{site: &site.Site{Touched: true}, landing: &landed{patch: "x"}}, false},
+		"nothing":      {progress{site: &site.Site{Touched: true}, landing: &landed{}}, true},
 	} {
 		if got := c.p.unsaved(); got != c.want {
 			t.Errorf("%s: %t", name, got)

@@ -8,47 +8,48 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/runner/publish"
+	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tasks"
 )
 
 // started reports the start of the job, whose site is prepared.
-func (j *job) started(s *site) {
+func (j *job) started(s *site.Site) {
 	origin := "" // of a job that commits nothing
-	if at := remoteOf(j, s); j.spec.Commit == nil && at.URL != "" {
+	if at := remoteOf(j, s); j.Spec.Commit == nil && at.URL != "" {
 		origin = at.String()
 	}
-	j.emit(event.Event{Type: event.JobStarted, JobStart: &event.JobStart{
+	j.Emit(event.Event{Type: event.JobStarted, JobStart: &event.JobStart{
 		Sandbox:   event.Sandbox{Level: j.opts.Sandbox.Level, FS: j.opts.Sandbox.FS, Net: j.opts.Sandbox.Net, PID: j.opts.Sandbox.PID, Reason: j.opts.Sandbox.Warning},
-		Workspace: s.dir, Base: s.base, BaseRef: s.ref, Tree: s.initial, Branch: s.branch(), Repository: j.repository(s), Onto: j.start.Onto.Commit,
+		Workspace: s.Dir, Base: s.Base, BaseRef: s.Ref, Tree: s.Initial, Branch: s.Branch(), Repository: j.repository(s), Onto: j.Start.Onto.Commit,
 		Landing: j.landing(s), Remote: origin,
 	}})
-	if s.complete() {
-		s.warnOfUnread()
+	if s.Complete() {
+		s.WarnOfUnread()
 	}
 }
 
 // remoteOf returns the remote of the repository; the zero value without one.
-func remoteOf(j *job, s *site) remote.Repo {
-	at := j.start.Remote
-	if at.URL == "" && j.spec.Repo.Kind == tasks.RepoPath {
-		at.URL, _ = remote.PushURL(s.origin.Git, "origin")
+func remoteOf(j *job, s *site.Site) remote.Repo {
+	at := j.Start.Remote
+	if at.URL == "" && j.Spec.Repo.Kind == tasks.RepoPath {
+		at.URL, _ = remote.PushURL(s.Origin.Git, "origin")
 	}
 	return at
 }
 
 // landing describes how the job saves its changes, for a process that publishes them later;
 // nil if it commits nothing.
-func (j *job) landing(s *site) *event.Landing {
-	c := j.spec.Commit
+func (j *job) landing(s *site.Site) *event.Landing {
+	c := j.Spec.Commit
 	if c == nil {
 		return nil
 	}
 	l := &event.Landing{
-		Publish: string(j.spec.Publish), Lease: j.start.Lease, OnBase: s.InPlace, Below: s.below,
-		Branch: c.Branch, Message: j.message(s.base, "", ""), Exists: string(c.IfExists),
+		Publish: string(j.Spec.Publish), Lease: j.Start.Lease, OnBase: s.InPlace, Below: s.Below,
+		Branch: c.Branch, Message: j.Message(s.Base, "", ""), Exists: string(c.IfExists),
 	}
 	if s.InPlace {
-		l.Branch = s.branch()
+		l.Branch = s.Branch()
 	}
 	if c.Signed() || c.ByForge() {
 		l.Sign = string(c.Sign)
@@ -61,13 +62,13 @@ func (j *job) landing(s *site) *event.Landing {
 		l.Remote = at.String()
 	}
 	if a, err := remote.ParseAddress(at.URL); err == nil {
-		if i := slices.IndexFunc(j.plan.Forges, func(f tasks.Forge) bool { return strings.EqualFold(f.Host, a.Host) }); i >= 0 {
-			l.Forge = string(j.plan.Forges[i].Kind)
+		if i := slices.IndexFunc(j.Plan.Forges, func(f tasks.Forge) bool { return strings.EqualFold(f.Host, a.Host) }); i >= 0 {
+			l.Forge = string(j.Plan.Forges[i].Kind)
 		}
 	}
-	if pr := j.spec.Pull; pr != nil {
+	if pr := j.Spec.Pull; pr != nil {
 		l.PullRequest = &event.PullRequestSpec{
-			Fork: forkOf(j.start.Pull), Base: cmp.Or(j.start.Pull.Base, pr.Base), Title: pr.Title, Body: pr.Body, Draft: pr.Draft,
+			Fork: forkOf(j.Start.Pull), Base: cmp.Or(j.Start.Pull.Base, pr.Base), Title: pr.Title, Body: pr.Body, Draft: pr.Draft,
 			Labels: pr.Labels, Reviewers: pr.Reviewers, Assignees: pr.Assignees, Exists: string(pr.IfExists),
 		}
 	}
@@ -84,9 +85,9 @@ func forkOf(t publish.Target) string {
 
 // repository returns the directory of the repository that the job's branch is in; "" for a
 // remote one.
-func (j *job) repository(s *site) string {
-	if j.spec.Repo.Kind == tasks.RepoURL {
+func (j *job) repository(s *site.Site) string {
+	if j.Spec.Repo.Kind == tasks.RepoURL {
 		return ""
 	}
-	return s.origin.Root()
+	return s.Origin.Root()
 }

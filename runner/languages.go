@@ -14,22 +14,22 @@ import (
 // commands run: they can't change files.
 func (w *work) openLanguages(ctx context.Context) {
 	j := w.job
-	if j.plan.LSP == nil {
+	if j.Plan.LSP == nil {
 		return
 	}
 	profile := w.ownSpec().task.Profile
 	w.languages = extension.NewLanguages(ctx, extension.LanguageConfig{
-		LSP: *j.plan.LSP, Root: w.site.space.Root(), Version: j.opts.About.Version, Sandbox: string(j.opts.Level),
-		Found: confinement.FindsProgram(j.opts.Getenv, j.opts.Level, w.site.space.Dir()),
+		LSP: *j.Plan.LSP, Root: w.site.Space.Root(), Version: j.opts.About.Version, Sandbox: string(j.opts.Level),
+		Found: confinement.FindsProgram(j.opts.Getenv, j.opts.Level, w.site.Space.Dir()),
 		Launch: func(ctx context.Context, s tasks.LanguageServer) (func(context.Context) (*proc.Service, error), func() error, error) {
-			g, err := w.site.ground(confinement.LanguageProfile(profile, s))
+			g, err := w.site.Ground(confinement.LanguageProfile(profile, s))
 			if err != nil {
 				return nil, nil, err
 			}
-			g.Within, g.Fail = w.site.sandboxes.own, g.Spared(true) // they only advise
-			return confinement.LaunchLanguage(ctx, g, s, j.opts.Work, j.spec.ID+"@lsp-"+s.Name)
+			g.Within, g.Fail = w.site.Sandboxes.Own, g.Spared(true) // they only advise
+			return confinement.LaunchLanguage(ctx, g, s, j.opts.Work, j.Spec.ID+"@lsp-"+s.Name)
 		},
-		Emit: func(e event.Extension) { j.emit(event.Event{Type: event.ExtensionChanged, Extension: &e}) },
-		Warn: j.warn, Now: j.opts.Now,
+		Emit: func(e event.Extension) { j.Emit(event.Event{Type: event.ExtensionChanged, Extension: &e}) },
+		Warn: j.Warn, Now: j.opts.Now,
 	})
 }

@@ -22,10 +22,10 @@ import (
 func (w *work) expandMentions(ctx context.Context, main *open) (string, *ending.Stop) {
 	var text, appended strings.Builder
 	at, seen := 0, map[string]bool{}
-	for n, m := range w.job.spec.Mentions {
-		text.WriteString(w.job.spec.Prompt[at:m.Start])
+	for n, m := range w.job.Spec.Mentions {
+		text.WriteString(w.job.Spec.Prompt[at:m.Start])
 		at = m.End
-		mention := w.job.spec.Prompt[m.Start:m.End]
+		mention := w.job.Spec.Prompt[m.Start:m.End]
 		if m.Command == "" && seen[mention] {
 			text.WriteString(mention)
 			continue
@@ -45,7 +45,7 @@ func (w *work) expandMentions(ctx context.Context, main *open) (string, *ending.
 			appended.WriteString("\n\n" + f.text)
 		}
 	}
-	return text.String() + w.job.spec.Prompt[at:] + appended.String(), nil
+	return text.String() + w.job.Spec.Prompt[at:] + appended.String(), nil
 }
 
 // fetched is the result of a mention.
@@ -64,14 +64,14 @@ func (w *work) fetch(ctx context.Context, main *open, id string, m tasks.Mention
 		out, end := w.call(ctx, main, id, "read", input)
 		return fetched{fmt.Sprintf("Contents of @%s from the prompt, as returned by the read tool:\n%s", textcut.OneLine(shown(m)), out), false}, end
 	}
-	if slices.ContainsFunc(agents(w.job.plan), func(a tools.Agent) bool { return a.Name == m.Name }) {
+	if slices.ContainsFunc(agents(w.job.Plan), func(a tools.Agent) bool { return a.Name == m.Name }) {
 		if d := main.spec.task.Profile.Decide(permission.Need("task", m.Name)); !d.Allowed() {
 			return fetched{}, denied(d.Denial())
 		}
 		return fetched{fmt.Sprintf("@%s in the prompt is an agent: delegate its part of the work with the task tool, subagent_type %q.", m.Name, m.Name), false}, nil
 	}
 	if looksLikeFile(m.Name) {
-		w.job.warn(fmt.Sprintf("@%s in the prompt: file not found in the workspace; left unchanged", textcut.OneLine(m.Name)))
+		w.job.Warn(fmt.Sprintf("@%s in the prompt: file not found in the workspace; left unchanged", textcut.OneLine(m.Name)))
 	}
 	return fetched{}, nil
 }
@@ -123,15 +123,15 @@ func (w *work) named(m tasks.Mention) map[string]any {
 
 // exists reports whether a file or a directory exists that the read tool would find.
 func (w *work) exists(name string) bool {
-	spelled, err := w.site.space.Spelled(name, w.job.opts.Getenv("HOME"))
+	spelled, err := w.site.Space.Spelled(name, w.job.opts.Getenv("HOME"))
 	if err != nil {
 		return false
 	}
-	p, err := w.site.space.Resolve(spelled)
+	p, err := w.site.Space.Resolve(spelled)
 	if err != nil {
 		return false
 	}
-	_, err = w.site.space.Stat(p)
+	_, err = w.site.Space.Stat(p)
 	return err == nil
 }
 

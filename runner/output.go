@@ -14,7 +14,7 @@ import (
 // writeOutput writes the job's final message, also that of a failed job, to the file of
 // the task, and returns its path; "" without a file or a message.
 func (j *job) writeOutput(ctx context.Context, r *ending.Result) (file string, failed *ending.Stop) {
-	to := j.spec.Output
+	to := j.Spec.Output
 	if to.Path == "" || r.Final == "" && len(r.Output) == 0 {
 		return "", nil
 	}

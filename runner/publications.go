@@ -9,6 +9,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/runner/ending"
+	"github.com/millhand/millhand/runner/site"
 )
 
 // MaxPublications is the maximum number of jobs of a run that are published in parallel.
@@ -36,11 +37,11 @@ func (j *job) enqueue(ctx context.Context) (leave func(), end *ending.Stop) {
 // landEarlier returns the landing of a job whose work an earlier run, or an earlier process of
 // this one, has committed.
 func (j *job) landEarlier() *landed {
-	c := j.start.Earlier
-	j.emit(event.Event{Type: event.Committed, Commit: &c})
-	l := &landed{job: j, site: &site{job: j.siteJob, origin: j.start.Origin}, made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
-	if j.start.Own && j.history.Facts != nil {
-		l.result, l.baseline = resultOf(j.history.Facts, j.spec.Schema), slices.Collect(maps.Values(j.history.Baseline))
+	c := j.Start.Earlier
+	j.Emit(event.Event{Type: event.Committed, Commit: &c})
+	l := &landed{job: j, site: &site.Site{Origin: j.Start.Origin}, made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
+	if j.Start.Own && j.History.Facts != nil {
+		l.result, l.baseline = resultOf(j.History.Facts, j.Spec.Schema), slices.Collect(maps.Values(j.History.Baseline))
 	}
 	return l
 }

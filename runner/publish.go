@@ -14,7 +14,7 @@ import (
 )
 
 // publishes reports whether there is a commit to publish.
-func (l *landed) publishes() bool { return l.job.spec.Publish.Pushes() && l.made.Hash != "" }
+func (l *landed) publishes() bool { return l.job.Spec.Publish.Pushes() && l.made.Hash != "" }
 
 // publish pushes the job's commit and publishes its pull request, if its task has
 // publish.mode push or pr. A failure does not remove the commit and the patch.
@@ -41,15 +41,15 @@ func (l *landed) publish(ctx context.Context) *ending.Stop {
 // publication returns what is published of the job.
 func (l *landed) publication() *publish.Publication {
 	p := &publish.Publication{
-		PushOptions: remote.PushOptions{Remote: l.job.start.Remote, Commit: l.made.Hash, Branch: l.made.Branch, Expect: l.job.start.Lease},
-		From:        l.site.origin.Git, OnBase: l.site.InPlace, Base: l.site.base, Saved: "saved as a patch", Emit: l.job.emit,
+		PushOptions: remote.PushOptions{Remote: l.job.Start.Remote, Commit: l.made.Hash, Branch: l.made.Branch, Expect: l.job.Start.Lease},
+		From:        l.site.Origin.Git, OnBase: l.site.InPlace, Base: l.site.Base, Saved: "saved as a patch", Emit: l.job.Emit,
 	}
-	if l.job.start.Earlier.Hash != "" {
+	if l.job.Start.Earlier.Hash != "" {
 		p.Saved = "on the branch"
 	}
-	if target := l.job.start.Pull; target.Client != nil {
-		p.Pull = &publish.PullRequest{Target: target, Spec: *l.job.spec.Pull, Facts: l.facts()}
-		known := l.job.history.Pull()
+	if target := l.job.Start.Pull; target.Client != nil {
+		p.Pull = &publish.PullRequest{Target: target, Spec: *l.job.Spec.Pull, Facts: l.facts()}
+		known := l.job.History.Pull()
 		p.Pull.Earlier = publish.Earlier(known.Earlier)
 		switch {
 		case known.Keep:
@@ -63,8 +63,8 @@ func (l *landed) publication() *publish.Publication {
 
 // facts returns the contents of the pull request's texts.
 func (l *landed) facts() publish.Facts {
-	spec, clean := l.job.spec, l.job.opts.Redact.Text
-	f := publish.Facts{Run: l.job.opts.RunID, Name: clean(l.job.plan.Name), Task: spec.Task}
+	spec, clean := l.job.Spec, l.job.opts.Redact.Text
+	f := publish.Facts{Run: l.job.opts.RunID, Name: clean(l.job.Plan.Name), Task: spec.Task}
 	if spec.Commit != nil {
 		f.Message = l.message("")
 	}

@@ -30,17 +30,17 @@ func TestPublishPushesWhatWasCommitted(t *testing.T) {
 	spec.Publish = tasks.PublishPush
 	j := s.begin(&tasks.Plan{}, spec)
 	p := s.prepared(j)
-	hash := git(t, s.repo, "commit-tree", "-p", p.base, "-m", "work", "HEAD^{tree}")
+	hash := git(t, s.repo, "commit-tree", "-p", p.Base, "-m", "work", "HEAD^{tree}")
 	l := &landed{job: j, site: p}
 	if end := l.publish(t.Context()); end != nil || at(t, url, "millhand/a") != "" {
 		t.Errorf("nothing was committed, and: %+v", end)
 	}
 	l.made = gitops.CommitResult{Hash: hash, Branch: "millhand/a"}
-	j.spec.Publish = tasks.PublishBranch
+	j.Spec.Publish = tasks.PublishBranch
 	if end := l.publish(t.Context()); end != nil || at(t, url, "millhand/a") != "" {
 		t.Errorf("nothing was to be pushed, and: %+v", end)
 	}
-	j.spec.Publish = tasks.PublishPush
+	j.Spec.Publish = tasks.PublishPush
 	if end := l.publish(t.Context()); end != nil || at(t, url, "millhand/a") != hash {
 		t.Fatalf("%+v; the branch is at %q", end, at(t, url, "millhand/a"))
 	}
@@ -57,7 +57,7 @@ func TestPublishPushesWhatWasCommitted(t *testing.T) {
 	if end == nil || end.Code != event.CodeLease || !strings.Contains(end.Detail, "push branch millhand/a to ") || !strings.HasSuffix(end.Detail, "the changes are saved as a patch") {
 		t.Errorf("a branch that is there: %+v", end)
 	}
-	j.start.Earlier.Hash = hash
+	j.Start.Earlier.Hash = hash
 	if end = l.publish(t.Context()); end == nil || !strings.HasSuffix(end.Detail, "the changes are on the branch") {
 		t.Errorf("of an earlier run: %+v", end)
 	}
@@ -75,11 +75,11 @@ func TestPublishInPlacePushesOnTopOfTheBase(t *testing.T) {
 	spec.Publish, spec.Commit.Branch = tasks.PublishPush, tasks.CurrentBranch
 	j := s.begin(&tasks.Plan{}, spec)
 	p := s.prepared(j)
-	l := &landed{job: j, site: p, made: gitops.CommitResult{Hash: git(t, s.repo, "commit-tree", "-p", p.base, "-m", "work", "HEAD^{tree}"), Branch: "main"}}
+	l := &landed{job: j, site: p, made: gitops.CommitResult{Hash: git(t, s.repo, "commit-tree", "-p", p.Base, "-m", "work", "HEAD^{tree}"), Branch: "main"}}
 	if end := l.publish(t.Context()); end != nil || at(t, url, "main") != l.made.Hash {
 		t.Errorf("%+v; main is at %s", end, at(t, url, "main"))
 	}
-	if told := s.of(event.CommitPublished); len(told) != 1 || told[0].Published.Replaced != p.base {
+	if told := s.of(event.CommitPublished); len(told) != 1 || told[0].Published.Replaced != p.Base {
 		t.Errorf("told %+v", told)
 	}
 	if end := l.publish(t.Context()); end == nil || end.Code != event.CodeLease {

@@ -15,6 +15,7 @@ import (
 	"github.com/millhand/millhand/runner/commands"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/landing"
+	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -36,14 +37,14 @@ func Rebase(ctx context.Context, plan *tasks.Plan, o Options) (done Rebased, err
 		return done, fmt.Errorf("job %s is not in the plan", o.History.Only())
 	}
 	j := r.job(plan.Jobs[at])
-	switch from := j.start.Onto; {
-	case j.start.Skip != nil:
-		return done, errors.New(j.start.Skip.Detail)
+	switch from := j.Start.Onto; {
+	case j.Start.Skip != nil:
+		return done, errors.New(j.Start.Skip.Detail)
 	case from.Commit == "":
 		return done, errors.New("the branch of the job has another commit")
-	case from.Before == j.start.Base:
+	case from.Before == j.Start.Base:
 		return Rebased{Current: true}, nil
-	case j.spec.Commit.ByForge():
+	case j.Spec.Commit.ByForge():
 		return done, errors.New("its commits are made by the forge (commit.sign: api)")
 	}
 	commit, err := replay(ctx, j)
@@ -53,12 +54,12 @@ func Rebase(ctx context.Context, plan *tasks.Plan, o Options) (done Rebased, err
 	if err != nil {
 		return done, err
 	}
-	r.opts.Emit(event.Event{Type: event.RunStarted, Run: Describe(r.plan, r.opts)})
+	r.opts.Emit(event.Event{Type: event.RunStarted, Run: Describe(r.Plan, r.opts)})
 	failed, end := landRebased(ctx, j, commit)
-	r.restoreHeaders(ctx)
-	ended := *j.history.End
-	ended.ElapsedMS = j.history.Time().Milliseconds()
-	r.opts.Emit(event.Event{Type: event.JobEnded, Job: j.spec.ID, JobEnd: &ended})
+	r.Close(ctx)
+	ended := *j.History.End
+	ended.ElapsedMS = j.History.Time().Milliseconds()
+	r.opts.Emit(event.Event{Type: event.JobEnded, Job: j.Spec.ID, JobEnd: &ended})
 	if last := o.History.Past.Ending; last != nil {
 		r.opts.Emit(event.Event{Type: event.RunEnded, RunEnd: last})
 	}
@@ -73,31 +74,31 @@ func Rebase(ctx context.Context, plan *tasks.Plan, o Options) (done Rebased, err
 
 // replay makes the commits of the job again, on top of the new base, and returns the last one.
 func replay(ctx context.Context, j *job) (*event.Commit, error) {
-	repo, c := j.start.Origin, &event.Commit{Hash: j.start.Base, Branch: j.spec.Commit.Branch}
-	line, _, err := landing.OwnCommits(repo, j.start.Onto.Commit, j.opts.RunID, j.spec.ID)
+	repo, c := j.Start.Origin, &event.Commit{Hash: j.Start.Base, Branch: j.Spec.Commit.Branch}
+	line, _, err := landing.OwnCommits(repo, j.Start.Onto.Commit, j.opts.RunID, j.Spec.ID)
 	if err != nil {
 		return nil, err
 	}
-	author, committer := j.signatures()
+	author, committer := j.Signatures()
 	c.Author, c.Committer = author.String(), committer.String()
 	for i := len(line) - 2; i >= 0; i-- {
 		if c.Message, err = repo.Message(line[i]); err != nil {
 			return nil, err
 		}
 		o := gitops.CommitOptions{Parent: c.Hash, Message: c.Message, Author: author, Committer: committer}
-		if j.spec.Commit.Signed() {
+		if j.Spec.Commit.Signed() {
 			o.Sign = func(ctx context.Context, commit []byte) (_ string, err error) {
 				c.Signature, err = j.opts.Preflight.Signing.Sign(ctx, commit)
 				return c.Signature, err
 			}
 		}
-		hash, err := pick(ctx, repo, filepath.Join(j.opts.Work, fmt.Sprintf("rebase-%x", sha256.Sum256([]byte(j.spec.ID)))[:19]), line[i+1], line[i], o)
+		hash, err := pick(ctx, repo, filepath.Join(j.opts.Work, fmt.Sprintf("rebase-%x", sha256.Sum256([]byte(j.Spec.ID)))[:19]), line[i+1], line[i], o)
 		if err != nil {
 			return nil, err
 		}
 		c.Hash = cmp.Or(hash, c.Hash) // "": the new base has the change
 	}
-	if c.Hash == j.start.Base {
+	if c.Hash == j.Start.Base {
 		return nil, errors.New("the base has all changes of the job")
 	}
 	return c, nil
@@ -131,38 +132,38 @@ func pick(ctx context.Context, repo *gitops.Repo, dir, from, to string, o gitops
 // landRebased verifies the rebased commit of the job and publishes it. failed is what verify
 // reported.
 func landRebased(ctx context.Context, j *job, c *event.Commit) (failed string, end *ending.Stop) {
-	from := j.start.Onto
-	j.start.Base = c.Hash
-	s, end := j.openSite(ctx)
+	from := j.Start.Onto
+	j.Start.Base = c.Hash
+	s, end := j.OpenSite(ctx)
 	if end != nil {
 		return "", end
 	}
-	defer s.release(context.WithoutCancel(ctx), false)
-	if end := s.confine(ctx); end != nil {
+	defer s.Release(context.WithoutCancel(ctx), false)
+	if end := s.Confine(ctx); end != nil {
 		return "", end
 	}
 	j.started(s)
-	if end := (setup{s}).run(ctx); end != nil {
+	if end := (site.Setup{Site: s}).Run(ctx); end != nil {
 		return "", end
 	}
-	faults, end := verifier{s}.all(ctx, j.history.Attempts)
+	faults, end := site.Verifier{Site: s}.All(ctx, j.History.Attempts)
 	switch {
 	case end != nil:
 		return "", end
 	case len(faults) > 0:
 		return commands.Feedback(faults, j.opts.Dir), nil
 	}
-	j.emit(event.Event{Type: event.Committed, Commit: c})
+	j.Emit(event.Event{Type: event.Committed, Commit: c})
 	l := &landed{job: j, site: s, made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
 	if end := l.publish(ctx); end != nil {
 		return "", end
 	}
-	if j.spec.Repo.Kind != tasks.RepoPath {
+	if j.Spec.Repo.Kind != tasks.RepoPath {
 		return "", nil
 	}
-	_, by := j.signatures()
-	if err := j.start.Origin.MoveBranch(context.WithoutCancel(ctx), c.Branch, from.Commit, c.Hash, by); err != nil {
-		j.warn(fmt.Sprintf("the branch was pushed, and not moved in %s: %v", j.start.Origin.Root(), err))
+	_, by := j.Signatures()
+	if err := j.Start.Origin.MoveBranch(context.WithoutCancel(ctx), c.Branch, from.Commit, c.Hash, by); err != nil {
+		j.Warn(fmt.Sprintf("the branch was pushed, and not moved in %s: %v", j.Start.Origin.Root(), err))
 	}
 	return "", nil
 }

@@ -28,7 +28,7 @@ type continuation struct {
 // whose responses were lost. The job's own session continues from the result, which is nil
 // if it starts with its first prompt.
 func (w *work) resume() (*continuation, error) {
-	past := w.job.history
+	past := w.job.History
 	if past.Facts == nil {
 		return nil, nil
 	}
@@ -37,16 +37,16 @@ func (w *work) resume() (*continuation, error) {
 	if past.Fork != nil {
 		w.sessions.started += past.Fork.Children
 	}
-	own := w.job.sessionID(w.job.spec.ID)
+	own := w.job.SessionID(w.job.Spec.ID)
 	var main *continuation
 	for _, id := range slices.Sorted(maps.Keys(past.Sessions)) {
-		file := strings.TrimPrefix(id, w.job.sessionID(""))
+		file := strings.TrimPrefix(id, w.job.SessionID(""))
 		state, torn, err := savedsession.Read(w.job.opts.Dir, file)
 		if err != nil {
 			return nil, err
 		}
 		if torn > 0 {
-			w.job.warn(fmt.Sprintf("the last line of %s is incomplete (%s) and was removed", savedsession.Path(file), figures.Count(torn, "byte")))
+			w.job.Warn(fmt.Sprintf("the last line of %s is incomplete (%s) and was removed", savedsession.Path(file), figures.Count(torn, "byte")))
 			if err := savedsession.Cut(w.job.opts.Dir, file, torn); err != nil {
 				return nil, err
 			}
@@ -64,7 +64,7 @@ func (w *work) resume() (*continuation, error) {
 					return nil, err
 				}
 			}
-			if err := state.Resume(w.site.saved().Has); err != nil {
+			if err := state.Resume(w.site.Saved().Has); err != nil {
 				return nil, err
 			}
 			continued = (&continuation{state: state}).continued()
@@ -91,10 +91,10 @@ func (w *work) resume() (*continuation, error) {
 // firstTurn returns the number of turns before the first one of a session: those before
 // the job was started again.
 func (w *work) firstTurn(s sessionSpec, from *continuation) int {
-	if w.job.history.Facts == nil {
+	if w.job.History.Facts == nil {
 		return 0
 	}
-	past := w.job.history.Sessions[w.job.sessionID(s.name)]
+	past := w.job.History.Sessions[w.job.SessionID(s.name)]
 	switch {
 	case past == nil:
 		return 0
@@ -114,8 +114,8 @@ func (w *work) endLost(id string, past *history.Session, state *journal.State, c
 			end.Model, end.Finish, end.Usage, end.CostUSD, end.Lost, end.ElapsedMS = r.Model, r.Finish, r.Usage, r.CostUSD, r.Lost, r.ElapsedMS
 		}
 		ended := event.Event{Type: event.TurnEnded, Session: id, Turn: &end}
-		w.job.history.Add(ended)
-		w.job.emit(ended)
+		w.job.History.Add(ended)
+		w.job.Emit(ended)
 	}
 }
 
@@ -150,8 +150,8 @@ func restore(ctx context.Context, w *work, from *continuation) *ending.Stop {
 		}
 		return ending.Fault(event.CodeRepository, err)
 	}
-	if past := w.job.history.Facts; from != nil || past != nil && past.Fork != nil {
-		return w.site.diff.Recall(ctx, past)
+	if past := w.job.History.Facts; from != nil || past != nil && past.Fork != nil {
+		return w.site.Diff.Recall(ctx, past)
 	}
 	return nil
 }
@@ -161,19 +161,19 @@ func (w *work) restoreTree(ctx context.Context, from *continuation) error {
 	if from != nil {
 		tree = from.state.Tree()
 	}
-	tree = cmp.Or(tree, w.job.history.FirstTree())
+	tree = cmp.Or(tree, w.job.History.FirstTree())
 	if rebasedAfter(w.job, from) {
-		return applyRebase(ctx, w.job.start.Onto, w.site)
+		return applyRebase(ctx, w.job.Start.Onto, w.site)
 	}
 	if tree == "" {
 		return nil
 	}
 	if w.site.InPlace {
-		if err := w.site.keepReplaced(ctx, tree); err != nil {
+		if err := w.site.KeepReplaced(ctx, tree); err != nil {
 			return err
 		}
 	}
-	if err := w.site.saved().Restore(ctx, tree, w.site.below); err != nil {
+	if err := w.site.Saved().Restore(ctx, tree, w.site.Below); err != nil {
 		return err
 	}
 	failpoint.Hit(failpoint.ResumeRestored, "")
@@ -182,8 +182,8 @@ func (w *work) restoreTree(ctx context.Context, from *continuation) error {
 
 // checkForked checks that the files of a fork can be restored.
 func (w *work) checkForked() *ending.Stop {
-	past := w.job.history
-	if past.Facts == nil || past.Fork == nil || past.Fork.Tree == "" || w.site.saved().Has(past.Fork.Tree) {
+	past := w.job.History
+	if past.Facts == nil || past.Fork == nil || past.Fork.Tree == "" || w.site.Saved().Has(past.Fork.Tree) {
 		return nil
 	}
 	return &ending.Stop{Code: event.CodeRepository, Detail: fmt.Sprintf("the files of turn %d can't be restored: objects of their saved state are missing", past.Fork.Turn)}

@@ -11,6 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/runner/changes"
 	"github.com/millhand/millhand/runner/history"
+	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -36,13 +37,13 @@ func Revert(ctx context.Context, plan *tasks.Plan, o Options) (Reverted, error) 
 		return Reverted{}, fmt.Errorf("job %s is not in the plan", o.History.Only())
 	}
 	j := r.job(plan.Jobs[at])
-	to, reverts := j.history.Intent.(history.Revert)
+	to, reverts := j.History.Intent.(history.Revert)
 	if !reverts {
-		return Reverted{}, fmt.Errorf("job %s is not reverted", j.spec.ID)
+		return Reverted{}, fmt.Errorf("job %s is not reverted", j.Spec.ID)
 	}
-	r.opts.Emit(event.Event{Type: event.RunStarted, Run: Describe(r.plan, r.opts)})
+	r.opts.Emit(event.Event{Type: event.RunStarted, Run: Describe(r.Plan, r.opts)})
 	done, err := reverting{j, to}.run(ctx)
-	r.restoreHeaders(ctx)
+	r.Close(ctx)
 	if ended := o.History.Past.Ending; ended != nil {
 		r.opts.Emit(event.Event{Type: event.RunEnded, RunEnd: ended})
 	}
@@ -58,70 +59,70 @@ type reverting struct {
 // run restores the files, and commits them if the job has a commit.
 func (v reverting) run(ctx context.Context) (Reverted, error) {
 	j := v.job
-	done := Reverted{Job: j.spec.ID, Turn: v.to.Turn, Files: []string{}}
+	done := Reverted{Job: j.Spec.ID, Turn: v.to.Turn, Files: []string{}}
 	happened := event.Revert{Turn: v.to.Turn}
-	session := j.sessionID(j.spec.ID)
-	j.emit(event.Event{Type: event.RevertStarted, Session: session, Revert: &event.Revert{Turn: v.to.Turn}})
-	if c := j.history.Commit; c != nil {
-		done.Branch, done.Previous, done.Pushed = c.Branch, c.Hash, j.history.Published.Remote
+	session := j.SessionID(j.Spec.ID)
+	j.Emit(event.Event{Type: event.RevertStarted, Session: session, Revert: &event.Revert{Turn: v.to.Turn}})
+	if c := j.History.Commit; c != nil {
+		done.Branch, done.Previous, done.Pushed = c.Branch, c.Hash, j.History.Published.Remote
 	}
-	if j.spec.Repo.Kind == tasks.RepoCopy && j.history.Commit != nil {
-		j.start.Base, j.start.Tip = j.history.First, j.history.Commit.Hash
+	if j.Spec.Repo.Kind == tasks.RepoCopy && j.History.Commit != nil {
+		j.Start.Base, j.Start.Tip = j.History.First, j.History.Commit.Hash
 	}
-	if j.spec.Repo.Kind != tasks.RepoURL { // the branch is on its server: the next prompt changes it
+	if j.Spec.Repo.Kind != tasks.RepoURL { // the branch is on its server: the next prompt changes it
 		if err := v.files(ctx, &done); err != nil {
 			return done, err
 		}
 	}
 	happened.Commit = done.Commit
-	j.emit(event.Event{Type: event.Reverted, Session: session, Revert: &happened})
+	j.Emit(event.Event{Type: event.Reverted, Session: session, Revert: &happened})
 	return done, nil
 }
 
 // files reverts a job on this machine.
 func (v reverting) files(ctx context.Context, done *Reverted) error {
 	j := v.job
-	j.spec = j.spec.Reverting(fmt.Sprintf("%s: revert to turn %d", j.spec.Task, done.Turn), j.start.CheckedOut)
-	s, end := j.openSite(ctx)
+	j.Spec = j.Spec.Reverting(fmt.Sprintf("%s: revert to turn %d", j.Spec.Task, done.Turn), j.Start.CheckedOut)
+	s, end := j.OpenSite(ctx)
 	if end != nil {
 		return errors.New(end.Detail)
 	}
-	defer s.release(context.WithoutCancel(ctx), false)
-	if end := s.confine(ctx); end != nil {
+	defer s.Release(context.WithoutCancel(ctx), false)
+	if end := s.Confine(ctx); end != nil {
 		return errors.New(end.Detail)
 	}
-	if !s.linked() && j.start.Tip != "" {
+	if !s.Linked() && j.Start.Tip != "" {
 		return v.checkedOut(ctx, s, done)
 	}
 	tree, err := v.tree(s)
 	if err != nil {
 		return err
 	}
-	if !s.linked() {
-		if done.Files, err = s.saved().Replaced(ctx, tree, s.below); err != nil {
+	if !s.Linked() {
+		if done.Files, err = s.Saved().Replaced(ctx, tree, s.Below); err != nil {
 			return err
 		}
-		if err := s.keepReplaced(ctx, tree); err != nil {
+		if err := s.KeepReplaced(ctx, tree); err != nil {
 			return err
 		}
-		if dir := path.Join("replaced", j.spec.ID); len(done.Files) > 0 && j.opts.Dir.Exists(dir) {
+		if dir := path.Join("replaced", j.Spec.ID); len(done.Files) > 0 && j.opts.Dir.Exists(dir) {
 			done.Replaced = dir
 		}
 	}
-	if err := s.saved().Restore(ctx, tree, s.below); err != nil {
+	if err := s.Saved().Restore(ctx, tree, s.Below); err != nil {
 		return err
 	}
 	return v.land(ctx, s, done)
 }
 
 // tree returns the state to restore. It is an error if it is missing.
-func (v reverting) tree(s *site) (string, error) {
+func (v reverting) tree(s *site.Site) (string, error) {
 	j := v.job
 	tree := v.to.Tree
 	if tree == "" {
-		return s.Tree.RootTree(cmp.Or(j.start.Base, s.base))
+		return s.Tree.RootTree(cmp.Or(j.Start.Base, s.Base))
 	}
-	if !s.saved().Has(tree) {
+	if !s.Saved().Has(tree) {
 		return "", fmt.Errorf("the files of turn %d can't be restored: objects of their saved state are missing", v.to.Turn)
 	}
 	return tree, nil
@@ -129,10 +130,10 @@ func (v reverting) tree(s *site) (string, error) {
 
 // land saves the changes of the job up to the turn as its patch, and commits the
 // difference to the job's commit on its branch.
-func (v reverting) land(ctx context.Context, s *site, done *Reverted) error {
+func (v reverting) land(ctx context.Context, s *site.Site, done *Reverted) error {
 	j := v.job
 	l := &landed{job: j, site: s}
-	end := s.diff.Recall(ctx, j.history.Facts)
+	end := s.Diff.Recall(ctx, j.History.Facts)
 	if end == nil {
 		end = l.findChanges(ctx)
 	}
@@ -140,19 +141,19 @@ func (v reverting) land(ctx context.Context, s *site, done *Reverted) error {
 		return errors.New(end.Detail)
 	}
 	if l.patch == "" && end == nil {
-		j.opts.Dir.Remove(path.Join("patches", j.spec.ID+".patch")) //nolint:errcheck // missing if the job had changed nothing
+		j.opts.Dir.Remove(path.Join("patches", j.Spec.ID+".patch")) //nolint:errcheck // missing if the job had changed nothing
 	}
-	if j.start.Tip == "" {
+	if j.Start.Tip == "" {
 		return nil // nothing is committed: what can't be is only the files of the next prompt
 	}
 	if end != nil {
 		return fmt.Errorf("the files of turn %d can't be committed: %s", done.Turn, end.Detail)
 	}
-	before, err := s.Tree.SnapshotOf(j.start.Tip)
+	before, err := s.Tree.SnapshotOf(j.Start.Tip)
 	if err != nil {
 		return err
 	}
-	all, err := s.Tree.Changes(ctx, before.Below(s.below))
+	all, err := s.Tree.Changes(ctx, before.Below(s.Below))
 	if err != nil {
 		return err
 	}
@@ -165,8 +166,8 @@ func (v reverting) land(ctx context.Context, s *site, done *Reverted) error {
 	if len(l.changes.Changes)+len(l.changes.Refused) == 0 {
 		return nil
 	}
-	s.base = j.start.Tip
-	if err := l.record(ctx, j.message(j.start.Tip, "", v.unfinished())); err != nil {
+	s.Base = j.Start.Tip
+	if err := l.record(ctx, j.Message(j.Start.Tip, "", v.unfinished())); err != nil {
 		return err
 	}
 	done.Commit = l.made.Hash
@@ -176,21 +177,21 @@ func (v reverting) land(ctx context.Context, s *site, done *Reverted) error {
 // unfinished returns the outcome of a job whose commit is work in progress; "" for others.
 func (v reverting) unfinished() event.Outcome {
 	j := v.job
-	if j.history.End.Outcome == event.Limit || j.history.End.Outcome == event.Budget {
-		return j.history.End.Outcome
+	if j.History.End.Outcome == event.Limit || j.History.End.Outcome == event.Budget {
+		return j.History.End.Outcome
 	}
 	return ""
 }
 
 // checkedOut reverts a clean working tree that has the job's branch checked out. If the
 // state can't be committed, the tree is as before.
-func (v reverting) checkedOut(ctx context.Context, s *site, done *Reverted) error {
+func (v reverting) checkedOut(ctx context.Context, s *site.Site, done *Reverted) error {
 	j := v.job
-	base, err := s.Tree.SnapshotOf(j.start.Base)
+	base, err := s.Tree.SnapshotOf(j.Start.Base)
 	if err != nil {
 		return err
 	}
-	before, err := s.Tree.RootTree(j.start.Tip)
+	before, err := s.Tree.RootTree(j.Start.Tip)
 	if err != nil {
 		return err
 	}
@@ -198,12 +199,12 @@ func (v reverting) checkedOut(ctx context.Context, s *site, done *Reverted) erro
 	if err != nil {
 		return err
 	}
-	s.Before = base.Below(s.below)
-	if err = s.saved().Restore(ctx, tree, s.below); err == nil {
+	s.Before = base.Below(s.Below)
+	if err = s.Saved().Restore(ctx, tree, s.Below); err == nil {
 		err = v.land(ctx, s, done)
 	}
 	if err != nil {
-		err = errors.Join(err, s.saved().Restore(context.WithoutCancel(ctx), before, s.below))
+		err = errors.Join(err, s.Saved().Restore(context.WithoutCancel(ctx), before, s.Below))
 	}
 	return err
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/rollout"
 	"github.com/millhand/millhand/runner/savedsession"
+	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
@@ -40,7 +41,7 @@ type Conversation struct {
 
 // Options has everything that a run needs in addition to its plan.
 type Options struct {
-	SiteOptions
+	site.Options
 	About About
 	// Broken returns an error if events can't be recorded. Then running jobs finish,
 	// because they are paid for, and no others start. It may be nil.
@@ -114,7 +115,7 @@ type ModelFacts struct {
 
 // run is one execution of a plan.
 type run struct {
-	*siteRun
+	*site.Run
 	opts    Options
 	budget  *money.Budget
 	program scriptProgram
@@ -147,12 +148,11 @@ func Run(ctx context.Context, plan *tasks.Plan, o Options) event.Exit {
 	settle := r.shareBudget(ctx)
 	hooks := r.startHooks(ctx)
 	compiled := r.compileEarly()
-	r.prepareSearch()
+	r.PrepareSearch()
 	ends, others := r.jobs(ctx)
 	compiled()
-	r.searching.Wait()
 	settle()
-	r.restoreHeaders(ctx)
+	r.Close(ctx)
 	if err := r.broken(); err != nil {
 		r.opts.Emit(event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: err.Error()}})
 		others = append(others, event.ExitInternal)
@@ -190,7 +190,7 @@ func newRun(plan *tasks.Plan, o Options) *run {
 	r := &run{
 		opts: o, budget: money.NewBudget("run budget", plan.Budget.CostUSD, o.Costs.Spent), refused: map[string]string{}, publications: make(chan struct{}, MaxPublications),
 	}
-	r.siteRun = newSiteRun(plan, &r.opts.SiteOptions)
+	r.Run = site.NewRun(plan, &r.opts.Options)
 	if spent := o.History.Past.Spent(); spent > 0 && o.Costs.Ledger == nil {
 		r.budget.SpentBefore(spent)
 	}
@@ -273,7 +273,7 @@ func (s *slots) free(failures int) bool {
 // jobs runs every job, up to the plan's number in parallel, in the plan's order after
 // the jobs that they need. It returns their ends, and the exit code of a signal.
 func (r *run) jobs(ctx context.Context) (all []event.JobEnd, signals []event.Exit) {
-	jobs := r.plan.Jobs
+	jobs := r.Plan.Jobs
 	ends := make(map[string]event.JobEnd, len(jobs))
 	messages := make(chan progressed)
 	var waiting []int
@@ -288,7 +288,7 @@ func (r *run) jobs(ctx context.Context) (all []event.JobEnd, signals []event.Exi
 		ends[j.ID] = keep.End
 		failures += failed(keep.End)
 	}
-	at := &slots{total: max(r.plan.Parallel, 1), maxFailures: r.opts.Stops.MaxFailures}
+	at := &slots{total: max(r.Plan.Parallel, 1), maxFailures: r.opts.Stops.MaxFailures}
 	published := map[int]bool{}
 	for at.running+at.publishing > 0 || len(waiting) > 0 {
 		for at.free(failures) {
@@ -405,7 +405,7 @@ func (r *run) guard(ctx context.Context, j tasks.Job, skip *ending.Stop, slot fu
 
 // job returns the job for a specification of the plan.
 func (r *run) job(spec tasks.Job) *job {
-	return &job{siteJob: r.siteRun.job(spec), run: r, opts: &r.opts}
+	return &job{Job: r.Run.Job(spec), run: r, opts: &r.opts}
 }
 
 // skip returns why a job is not started, nil if it is.

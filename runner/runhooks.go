@@ -11,6 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/runner/ending"
+	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/manifest"
 )
@@ -20,7 +21,7 @@ import (
 func (r *run) startHooks(ctx context.Context) *hook.Set {
 	emit := func(e event.Extension) { r.opts.Emit(event.Event{Type: event.ExtensionChanged, Extension: &e}) }
 	hooks := hook.New(hook.Config{
-		Hooks: hooksOf(r.plan, true), Sandbox: string(r.opts.Level), Redact: r.opts.Redact, Input: hook.Input{Run: r.opts.RunID}, Launch: r.launchHook,
+		Hooks: site.HooksOf(r.Plan, true), Sandbox: string(r.opts.Level), Redact: r.opts.Redact, Input: hook.Input{Run: r.opts.RunID}, Launch: r.launchHook,
 		Emit: emit, Warn: func(text string) {
 			r.opts.Emit(event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: text}})
 		},
@@ -41,7 +42,7 @@ func (r *run) hookDir(on tasks.HookEvent) string {
 func (r *run) launchHook(ctx context.Context, h tasks.Hook) (start func(context.Context) (*proc.Service, error), end func() error, err error) {
 	g := confinement.Env{
 		Level: r.opts.Level, Workspace: r.hookDir(h.On), Profile: confinement.HookProfile(h.Profile, h), Getenv: r.opts.Getenv, Limits: manifest.DefaultLimits(), Now: r.opts.Now,
-		Tell: func(event.Network) {}, Fail: func(error) {}, Private: r.private,
+		Tell: func(event.Network) {}, Fail: func(error) {}, Private: r.Private,
 	}
 	if err := os.MkdirAll(g.Workspace, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("create the directory of the hook: %w", err)
@@ -56,7 +57,7 @@ func (r *run) endHooks(ctx context.Context, hooks *hook.Set, outcome event.Outco
 	hooks.Run(ctx, tasks.RunEnd, func(in *hook.Input) { //nolint:errcheck // failures are warnings
 		in.Dir, in.Outcome, in.ExitCode = r.hookDir(tasks.RunEnd), outcome, &exit
 		for i, end := range ends {
-			in.Jobs = append(in.Jobs, hook.Ended{Job: r.plan.Jobs[i].ID, Outcome: end.Outcome, Reason: end.Reason, Code: end.Code})
+			in.Jobs = append(in.Jobs, hook.Ended{Job: r.Plan.Jobs[i].ID, Outcome: end.Outcome, Reason: end.Reason, Code: end.Code})
 		}
 	})
 	if err := hooks.Close(); err != nil {

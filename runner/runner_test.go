@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millhand/millhand/runner/site"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
@@ -62,7 +64,7 @@ func setUp(t *testing.T) *stage {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { dir.Close() })
-	s.opts = Options{SiteOptions: SiteOptions{
+	s.opts = Options{Options: site.Options{
 		RunID: "r1", Dir: dir, Work: work, Git: gitdir.Env{GitProgram: git, Now: time.Now}, Sandbox: sandbox.State{Level: "none"},
 		Getenv: os.Getenv, Now: time.Now,
 		Emit: func(e event.Event) {
@@ -96,22 +98,21 @@ func (s *stage) begin(plan *tasks.Plan, spec tasks.Job) *job {
 	}
 	s.opts.Preflight = ready
 	j := newRun(plan, s.opts).job(spec)
-	j.end = func(error) {}
+	j.End = func(error) {}
 	return j
 }
 
 // prepared runs the first phase of a job, and opens its sandbox like its first call; its resources are released at
 // the end of the test.
-func (s *stage) prepared(j *job) *site {
+func (s *stage) prepared(j *job) *site.Site {
 	s.t.Helper()
-	p, end := j.openSite(s.t.Context())
+	p, end := j.OpenSite(s.t.Context())
 	if end == nil {
-		s.t.Cleanup(func() { p.release(context.WithoutCancel(s.t.Context()), false) })
-		end = p.confine(s.t.Context())
+		s.t.Cleanup(func() { p.Release(context.WithoutCancel(s.t.Context()), false) })
+		end = p.Confine(s.t.Context())
 	}
 	if end == nil {
-		j.started(p)
-		_, end = p.sandboxes.needed()
+		_, end = p.Sandboxes.Needed()
 	}
 	if end != nil {
 		s.t.Fatalf("prepare: %+v", *end)

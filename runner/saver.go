@@ -33,7 +33,7 @@ func (s *saver) save(ctx context.Context) string {
 		w.tree.Touch() // the next one searches again
 		if !w.unsaved {
 			w.unsaved = true
-			w.job.warn(fmt.Sprintf("%v; if the run is killed now, the job is resumed from an earlier turn", err))
+			w.job.Warn(fmt.Sprintf("%v; if the run is killed now, the job is resumed from an earlier turn", err))
 		}
 		return ""
 	}
@@ -46,27 +46,27 @@ func (s *saver) save(ctx context.Context) string {
 func (s *saver) changed(ctx context.Context) (state.Saved, error) {
 	w := s.work
 	files, only := w.tree.Written()
-	w.site.diff.Written(files)
+	w.site.Diff.Written(files)
 	if !only || !alone(w) {
 		s.ran = true
-		return w.site.save(ctx)
+		return w.site.Save(ctx)
 	}
-	store, err := w.site.openStore()
+	store, err := w.site.OpenStore()
 	if err == nil && s.last.Tree == "" {
 		s.last, err = s.start()
 	}
 	if err != nil {
 		return state.Saved{}, err
 	}
-	return store.SaveFiles(ctx, w.site.ComparedWith(), w.site.base, s.last, files)
+	return store.SaveFiles(ctx, w.site.ComparedWith(), w.site.Base, s.last, files)
 }
 
 // start returns the state before the first turn. That of a worktree, and of the user's own tree if that was clean, is
 // exactly the base.
 func (s *saver) start() (state.Saved, error) {
 	site := s.work.site
-	tree, err := site.Tree.RootTree(site.base)
-	if s.work.job.onlyCalls() && (site.linked() || site.Before == site.Committed && site.initial == tree) {
+	tree, err := site.Tree.RootTree(site.Base)
+	if s.work.job.OnlyCalls() && (site.Linked() || site.Before == site.Committed && site.Initial == tree) {
 		return state.AtBase(tree, site.ComparedWith()), err
 	}
 	return state.Saved{Tree: tree}, err
@@ -78,26 +78,26 @@ func (s *saver) start() (state.Saved, error) {
 func (s *saver) found(ctx context.Context) *changes.Found {
 	w := s.work
 	known := !s.ran || w.job.opts.Level == sandbox.Full
-	if !known || len(w.job.plan.Tools) > 0 || !w.tree.Unchanged() || w.site.Before != w.site.ComparedWith() {
+	if !known || len(w.job.Plan.Tools) > 0 || !w.tree.Unchanged() || w.site.Before != w.site.ComparedWith() {
 		return nil
 	}
-	changes, err := w.site.saved().Changes(ctx, s.last)
+	changes, err := w.site.Saved().Changes(ctx, s.last)
 	if err != nil || changes == nil {
 		return nil // the search will report it
 	}
-	return w.site.diff.FoundIn(changes, s.last.Left)
+	return w.site.Diff.FoundIn(changes, s.last.Left)
 }
 
 // alone reports whether only calls and commands of a job can change its files: it has no extensions,
 // language servers and hooks.
-func alone(w *work) bool { return w.extensions == nil && w.languages == nil && w.site.hooks == nil }
+func alone(w *work) bool { return w.extensions == nil && w.languages == nil && w.site.Hooks == nil }
 
 // foundBy returns what a job changed at the end of an attempt: it is searched for once, for all checks
 // and the commit, if nothing can change files meanwhile.
 func foundBy(ctx context.Context, w *work) (*changes.Found, error) {
-	f, err := w.site.diff.Find(ctx)
+	f, err := w.site.Diff.Find(ctx)
 	if err == nil && alone(w) {
-		w.site.diff.Keep(f)
+		w.site.Diff.Keep(f)
 	}
 	return f, err
 }
@@ -106,12 +106,12 @@ func foundBy(ctx context.Context, w *work) (*changes.Found, error) {
 // and nothing else runs in it, that is nothing: what differs from the start was changed by
 // somebody else meanwhile, in the user's own tree by the user, and is not the job's.
 func noteFound(ctx context.Context, w *work) {
-	if !w.job.onlyCalls() || !alone(w) {
+	if !w.job.OnlyCalls() || !alone(w) {
 		return
 	}
 	if w.sessions.totals().Calls == 0 {
-		w.site.diff.Keep(&changes.Found{Changes: &state.ChangeSet{}})
+		w.site.Diff.Keep(&changes.Found{Changes: &state.ChangeSet{}})
 	} else if f := w.saver.found(ctx); f != nil {
-		w.site.diff.Keep(f)
+		w.site.Diff.Keep(f)
 	}
 }

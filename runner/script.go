@@ -21,6 +21,7 @@ import (
 	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/landing"
+	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -44,15 +45,15 @@ type scriptRun struct {
 // tryScript runs the job's script. It returns done if no session has to follow; otherwise
 // the workspace is as it was before.
 func (w *work) tryScript(ctx context.Context) (done bool, end *ending.Stop) {
-	if w.job.spec.Script == nil || !w.job.history.RunsScript() {
+	if w.job.Spec.Script == nil || !w.job.History.RunsScript() {
 		return false, nil
 	}
-	s := w.job.spec.Script
+	s := w.job.Spec.Script
 	r := &scriptRun{work: w, script: s, report: event.Script{File: s.File, SHA256: s.SHA256}}
 	if end := r.run(ctx); end != nil {
 		return true, end
 	}
-	w.job.emit(event.Event{Type: event.ScriptEnded, Script: &r.report})
+	w.job.Emit(event.Event{Type: event.ScriptEnded, Script: &r.report})
 	switch {
 	case r.report.Reason == "" && r.report.Outcome == event.ScriptUnchanged:
 		w.result.Final = fmt.Sprintf("The script %s changed nothing.", s.File)
@@ -79,11 +80,11 @@ func (r *scriptRun) run(ctx context.Context) *ending.Stop {
 	if end := r.mark(ctx); end != nil {
 		return end
 	}
-	s.touched = true
-	j.emit(event.Event{Type: event.CommandStarted, Command: &event.Command{Kind: event.ScriptCommand, Run: textcut.Head(r.script.File, maxCommand, "…")}})
+	s.Touched = true
+	j.Emit(event.Event{Type: event.CommandStarted, Command: &event.Command{Kind: event.ScriptCommand, Run: textcut.Head(r.script.File, site.MaxCommand, "…")}})
 	res, err := r.execute(ctx)
 	if err != nil {
-		return j.notVerified(ctx, err)
+		return j.NotVerified(ctx, err)
 	}
 	r.report.ExitCode, r.report.ElapsedMS, r.report.Tail = res.ExitCode, res.ElapsedMS, res.Tail
 	r.outputPath = res.OutputPath
@@ -102,7 +103,7 @@ func (r *scriptRun) run(ctx context.Context) *ending.Stop {
 		r.report.Outcome = event.ScriptUnchanged
 		return nil
 	}
-	found, end := r.work.findFaults(ctx, j.spec.Profile)
+	found, end := r.work.findFaults(ctx, j.Spec.Profile)
 	switch {
 	case end != nil:
 		return end
@@ -117,13 +118,13 @@ func (r *scriptRun) run(ctx context.Context) *ending.Stop {
 // mark records the state before the script.
 func (r *scriptRun) mark(ctx context.Context) *ending.Stop {
 	j, s := r.work.job, r.work.site
-	if !s.linked() { // other files of the user's tree may change at the same time
-		r.undo = func(ctx context.Context) error { return s.saved().Restore(ctx, s.initial, s.below) }
+	if !s.Linked() { // other files of the user's tree may change at the same time
+		r.undo = func(ctx context.Context) error { return s.Saved().Restore(ctx, s.Initial, s.Below) }
 		return nil
 	}
-	before, err := verifier{s}.treeAfterSetup(ctx)
+	before, err := site.Verifier{Site: s}.TreeAfterSetup(ctx)
 	if err != nil {
-		return j.notVerified(ctx, err)
+		return j.NotVerified(ctx, err)
 	}
 	r.undo = func(ctx context.Context) error { return s.Tree.Restore(ctx, before) }
 	return nil
@@ -132,7 +133,7 @@ func (r *scriptRun) mark(ctx context.Context) *ending.Stop {
 // execute runs the script with private directories of its own.
 func (r *scriptRun) execute(ctx context.Context) (res commands.Ran, err error) {
 	j, s := r.work.job, r.work.site
-	restore, err := j.privateDirs().Replace(ctx, true)
+	restore, err := j.PrivateDirs().Replace(ctx, true)
 	if err != nil {
 		return res, err
 	}
@@ -141,17 +142,17 @@ func (r *scriptRun) execute(ctx context.Context) (res commands.Ran, err error) {
 	if err != nil {
 		return res, err
 	}
-	g, err := s.ground(offline(j.spec.Profile))
+	g, err := s.Ground(offline(j.Spec.Profile))
 	if err != nil {
 		return res, err
 	}
-	g.Within, g.Readable = s.sandboxes.own, append(slices.Clip(g.Readable), dir)
+	g.Within, g.Readable = s.Sandboxes.Own, append(slices.Clip(g.Readable), dir)
 	box, err := confinement.Open(ctx, g)
 	if err != nil {
 		return res, err
 	}
 	defer func() { err = errors.Join(err, box.Close()) }()
-	return s.runProgram(ctx, box, r.script.Command(file), r.timeout())
+	return s.RunProgram(ctx, box, r.script.Command(file), r.timeout())
 }
 
 // offline returns a profile without network.
@@ -164,7 +165,7 @@ func offline(p permission.Profile) permission.Profile {
 // timeout returns the time of the script: at most half of the job's, so that a session has
 // the other half.
 func (r *scriptRun) timeout() time.Duration {
-	if limit := r.work.job.spec.Limits.Time; limit > 0 {
+	if limit := r.work.job.Spec.Limits.Time; limit > 0 {
 		return min(scriptTimeout, limit/2)
 	}
 	return scriptTimeout
@@ -173,7 +174,7 @@ func (r *scriptRun) timeout() time.Duration {
 // write writes the script to a directory that its sandbox can read.
 func (r *scriptRun) write() (dir, file string, err error) {
 	j, s := r.work.job, r.work.site
-	dir = filepath.Join(j.opts.Work, "scripts", j.spec.ID)
+	dir = filepath.Join(j.opts.Work, "scripts", j.Spec.ID)
 	if err := confinement.MakePrivate(dir); err != nil {
 		return "", "", err
 	}
@@ -181,7 +182,7 @@ func (r *scriptRun) write() (dir, file string, err error) {
 	if err := os.WriteFile(file, []byte(r.script.Text), 0o600); err != nil {
 		return "", "", err
 	}
-	return dir, file, errors.Join(owner.As(s.space.Dir(), dir), owner.As(s.space.Dir(), file))
+	return dir, file, errors.Join(owner.As(s.Space.Dir(), dir), owner.As(s.Space.Dir(), file))
 }
 
 // fail records that the script failed, keeps its diff for the session, and undoes its
@@ -194,7 +195,7 @@ func (r *scriptRun) fail(ctx context.Context, reason string) *ending.Stop {
 		if ctx.Err() != nil {
 			return ending.Of(ctx)
 		}
-		j.warn(fmt.Sprintf("the changes of script %s are not shown to the agent: %v", r.script.File, err))
+		j.Warn(fmt.Sprintf("the changes of script %s are not shown to the agent: %v", r.script.File, err))
 	}
 	if r.script.Alone { // the changes are saved as those of the job
 		return nil
@@ -215,7 +216,7 @@ func (r *scriptRun) changes(ctx context.Context) (string, error) {
 	if size > maxScriptData {
 		return fmt.Sprintf("Its changes (%s) are too large to show.", figures.Bytes(size)), nil
 	}
-	f, err := s.diff.Find(ctx)
+	f, err := s.Diff.Find(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -229,7 +230,7 @@ func (r *scriptRun) changes(ctx context.Context) (string, error) {
 	}
 	clean, held := landing.Redacted(patch, leaks, j.opts.Redact)
 	if held {
-		j.warn(landing.KeyInPatch)
+		j.Warn(landing.KeyInPatch)
 	}
 	return textcut.Head(strings.ToValidUTF8(string(clean), "\uFFFD"), maxScriptDiff, "\n(truncated)"), nil
 }

@@ -26,7 +26,7 @@ type scriptProgram struct {
 func (r *run) compiled() (*jsprogram.Program, error) {
 	own := &r.program
 	own.once.Do(func() {
-		own.made, own.err = jsprogram.Compile(r.plan.Scripts, "", nil, filepath.Join(r.opts.Work, "js"))
+		own.made, own.err = jsprogram.Compile(r.Plan.Scripts, "", nil, filepath.Join(r.opts.Work, "js"))
 	})
 	return own.made, own.err
 }
@@ -37,7 +37,7 @@ func (r *run) compiled() (*jsprogram.Program, error) {
 func (r *run) compileEarly() (wait func()) {
 	var group sync.WaitGroup
 	installs := func(j tasks.Job) bool { return len(j.Setup) > 0 }
-	if s := r.plan.Scripts; s.Used() && !s.OfWorkspace() && !slices.ContainsFunc(r.plan.Hooks, func(h tasks.Hook) bool { return h.On == tasks.JobStart }) && !slices.ContainsFunc(r.plan.Jobs, installs) {
+	if s := r.Plan.Scripts; s.Used() && !s.OfWorkspace() && !slices.ContainsFunc(r.Plan.Hooks, func(h tasks.Hook) bool { return h.On == tasks.JobStart }) && !slices.ContainsFunc(r.Plan.Jobs, installs) {
 		group.Go(func() { r.compiled() }) //nolint:errcheck // jobs get the error
 	}
 	return group.Wait
@@ -46,7 +46,7 @@ func (r *run) compileEarly() (wait func()) {
 // startScripts returns what starts the tool files and plugins of the job; nil if it has none. fail ends
 // its sessions.
 func (w *work) startScripts(fail context.CancelCauseFunc) (*extension.Scripts, error) {
-	j, s := w.job, w.job.plan.Scripts
+	j, s := w.job, w.job.Plan.Scripts
 	if !s.Used() {
 		return nil, nil
 	}
@@ -55,17 +55,17 @@ func (w *work) startScripts(fail context.CancelCauseFunc) (*extension.Scripts, e
 		return nil, err
 	}
 	for _, text := range p.Absent {
-		j.warn(text)
+		j.Warn(text)
 	}
-	g, err := w.site.ground(w.ownSpec().task.Profile)
+	g, err := w.site.Ground(w.ownSpec().task.Profile)
 	if err != nil {
 		return nil, err
 	}
-	g.Within, g.Tools = w.site.sandboxes.own, nil
-	scripts := p.Config(s, g, w.site.Tree.Root(), j.opts.Work, j.spec.ID+"@js", func(err error) {
+	g.Within, g.Tools = w.site.Sandboxes.Own, nil
+	scripts := p.Config(s, g, w.site.Tree.Root(), j.opts.Work, j.Spec.ID+"@js", func(err error) {
 		fail(session.Timeout{Code: event.CodeExtension, Reason: err.Error()})
 	})
-	scripts.Load.Settings = jsprogram.Settings(j.plan, g.Profile, j.spec.ModelName, j.spec.Agent)
+	scripts.Load.Settings = jsprogram.Settings(j.Plan, g.Profile, j.Spec.ModelName, j.Spec.Agent)
 	return scripts, nil
 }
 
@@ -75,6 +75,6 @@ func (w *work) program(s tasks.Scripts) (*jsprogram.Program, error) {
 	if !s.OfWorkspace() {
 		return j.run.compiled()
 	}
-	base := cmp.Or(j.start.Target, w.site.base)
-	return jsprogram.Compile(s, w.site.Tree.Root(), func(name string) ([]byte, error) { return w.site.Tree.File(base, name) }, filepath.Join(j.opts.Work, "js@"+j.spec.ID))
+	base := cmp.Or(j.Start.Target, w.site.Base)
+	return jsprogram.Compile(s, w.site.Tree.Root(), func(name string) ([]byte, error) { return w.site.Tree.File(base, name) }, filepath.Join(j.opts.Work, "js@"+j.Spec.ID))
 }

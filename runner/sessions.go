@@ -146,7 +146,7 @@ func sessionFailed(err error) *ending.Stop {
 func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuation) (*open, error) {
 	o := &open{spec: s, last: session.End{Code: event.CodePanic}} // if it does not return
 	var err error
-	if o.talk, err = w.job.opts.OpenModel(s.task, s.child(), Notices{Retry: func(r event.Retry) { w.retried(o, r) }, Pause: func() func() { return w.job.timeLimit.pause(w.job.opts.Now) }}); err != nil {
+	if o.talk, err = w.job.opts.OpenModel(s.task, s.child(), Notices{Retry: func(r event.Retry) { w.retried(o, r) }, Pause: func() func() { return w.job.TimeLimit.Pause(w.job.opts.Now) }}); err != nil {
 		return nil, errModel{err}
 	}
 	s.speaks = cmp.Or(o.talk.As, s.task.Model)
@@ -162,7 +162,7 @@ func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuatio
 		return nil, err
 	}
 	window, output := w.job.opts.window(s)
-	chat := w.extensions.Chat(w.job.sessionID(s.name), s.task.Agent, s.task.ModelName)
+	chat := w.extensions.Chat(w.job.SessionID(s.name), s.task.Agent, s.task.ModelName)
 	if chat.Prompt != nil {
 		o.prompt = func(ctx context.Context, text string) string {
 			made := chat.Prompt(ctx, text)
@@ -173,8 +173,8 @@ func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuatio
 		}
 	}
 	o.Session = session.New(session.Config{
-		ID: w.job.sessionID(s.name), Job: w.job.spec.ID, Agent: s.task.Agent, Parent: s.parent,
-		Model: model.Announced(o.talk.Model, func() { w.site.requested() }), ModelName: s.task.ModelName,
+		ID: w.job.SessionID(s.name), Job: w.job.Spec.ID, Agent: s.task.Agent, Parent: s.parent,
+		Model: model.Announced(o.talk.Model, func() { w.site.Requested() }), ModelName: s.task.ModelName,
 		System: w.system(s, env.Commands.Scratch),
 		Tools:  offer, Env: env,
 		Limits: sessionLimits(s.task.Limits), JobLimits: w.limits, Budget: w.budget.Session(s.task.Model, o.talk.Price),
@@ -182,7 +182,7 @@ func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuatio
 		Window:   window, MaxOutput: output,
 		FinalSummary: !strings.HasPrefix(s.speaks, "script:"), Schema: s.schema(), Hooks: session.Hooks{System: chat.System, Messages: chat.Messages, Tool: chat.Tool, Request: chat.Request, Summary: chat.Summary, Finished: chat.Finished},
 		Journal: journal.NewWriter(o.transcript, w.job.opts.Now, w.job.opts.Redact.JSON, func(err error) {
-			w.job.warn(fmt.Sprintf("transcript incomplete: %v", err))
+			w.job.Warn(fmt.Sprintf("transcript incomplete: %v", err))
 		}),
 		FirstTurn: w.firstTurn(s, from), Checkpoint: w.checkpoint(s), Emit: w.emitter(ctx), Now: w.job.opts.Now,
 	})
@@ -205,7 +205,7 @@ func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuatio
 func (w *work) emitter(ctx context.Context) func(event.Event) {
 	return func(e event.Event) {
 		if e.Type == event.CallUpdated {
-			w.job.refused.see(w.job.spec.Profile, *e.Call)
+			w.job.refused.see(w.job.Spec.Profile, *e.Call)
 		}
 		w.job.opts.Emit(e)
 		w.extensions.Tell(ctx, e)
@@ -215,10 +215,10 @@ func (w *work) emitter(ctx context.Context) func(event.Event) {
 // limits returns the end of all sessions of the job once they have together
 // exceeded its limits, nil before that. Money is limited by the budget instead.
 func (w *work) limits(summary bool) *session.End {
-	if end := sessionLimits(w.job.spec.Limits).Exceeded(w.sessions.totals(), summary); end != nil {
+	if end := sessionLimits(w.job.Spec.Limits).Exceeded(w.sessions.totals(), summary); end != nil {
 		return end
 	}
-	if w.site.complete() && w.site.sandboxes.overDisk(maxExcess) {
+	if w.site.Complete() && w.site.Sandboxes.OverDisk(maxExcess) {
 		return &session.End{Code: event.CodeLimit, Reason: fmt.Sprintf("disk limit exceeded by %d commands in a row (limits.disk)", maxExcess)}
 	}
 	return nil
@@ -275,7 +275,7 @@ func (w *work) retried(o *open, r event.Retry) {
 	if o.Session != nil {
 		r.Turn = o.Turn()
 	}
-	w.job.emit(event.Event{Type: event.RequestRetried, Session: w.job.sessionID(o.spec.name), Retry: &r})
+	w.job.Emit(event.Event{Type: event.RequestRetried, Session: w.job.SessionID(o.spec.name), Retry: &r})
 }
 
 // maxExcess is the number of consecutive commands that can end above the disk limit before

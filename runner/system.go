@@ -20,11 +20,11 @@ import (
 // system returns the system prompt of one of the job's sessions.
 func (w *work) system(s sessionSpec, scratch access.Scratch) string {
 	in := prompt.Input{Agent: s.task.Agent, Prompt: s.agent.Prompt, Model: cmp.Or(w.job.opts.facts(s.speaks).Like, s.speaks), Environment: prompt.Environment{
-		Dir: w.site.dir, Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Date: w.job.opts.Now().UTC().Format(time.DateOnly), Repository: w.job.spec.Repo.Name, Git: w.gitState(),
+		Dir: w.site.Dir, Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Date: w.job.opts.Now().UTC().Format(time.DateOnly), Repository: w.job.Spec.Repo.Name, Git: w.gitState(),
 		More: w.terms(s, scratch),
 	}}
-	for _, i := range w.job.spec.Instructions {
+	for _, i := range w.job.Spec.Instructions {
 		in.Instructions = append(in.Instructions, prompt.Text{Name: i.Path, Text: i.Text})
 	}
 	in.Repository = w.repositoryNotes(s)
@@ -35,17 +35,17 @@ func (w *work) system(s sessionSpec, scratch access.Scratch) string {
 // AGENTS.md, or if none exists CLAUDE.md, from the repository's root to the workspace.
 // Files that the profile denies reading are omitted.
 func (w *work) repositoryNotes(s sessionSpec) []prompt.Text {
-	if !w.site.readable() {
+	if !w.site.Readable() {
 		return w.notesOfCommit(s.task.Profile)
 	}
 	tree, err := workspace.Open(w.site.Tree.Root())
 	if err != nil {
-		w.job.warn(fmt.Sprintf("instructions of the repository are ignored: %v", err))
+		w.job.Warn(fmt.Sprintf("instructions of the repository are ignored: %v", err))
 		return nil
 	}
 	defer tree.Close()
 	dirs, up := []string{""}, ""
-	for name := range strings.SplitSeq(w.site.below, "/") {
+	for name := range strings.SplitSeq(w.site.Below, "/") {
 		if name != "" {
 			dirs, up = append(dirs, path.Join(dirs[len(dirs)-1], name)), up+"../"
 		}
@@ -74,7 +74,7 @@ func (w *work) readInstructions(tree *workspace.Workspace, name, shown string, s
 	text, err := tree.ReadFile(p, maxNotes)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
-			w.job.warn(fmt.Sprintf("%s of the repository is ignored: %v", name, err))
+			w.job.Warn(fmt.Sprintf("%s of the repository is ignored: %v", name, err))
 		}
 		return "", false
 	}
@@ -85,22 +85,22 @@ func (w *work) readInstructions(tree *workspace.Workspace, name, shown string, s
 // so that the prompts of all runs of a task are identical, for caches and recordings.
 func (w *work) gitState() string {
 	if !w.site.InPlace {
-		state := "a separate worktree, created from " + preflight.BaseOf(w.job.spec)
-		if branch := w.site.branch(); branch != "" {
+		state := "a separate worktree, created from " + preflight.BaseOf(w.job.Spec)
+		if branch := w.site.Branch(); branch != "" {
 			state += "; the runner commits to branch " + branch
 		}
-		return state + directoryText(w.site.below)
+		return state + directoryText(w.site.Below)
 	}
-	head, err := w.site.origin.Git.Head()
+	head, err := w.site.Origin.Git.Head()
 	switch {
 	case err != nil:
 		return ""
 	case head.Detached:
-		return "no branch is checked out" + directoryText(w.site.below) + dirtText(w.site.dirty)
+		return "no branch is checked out" + directoryText(w.site.Below) + dirtText(w.site.Dirty)
 	case head.Unborn:
 		return "branch " + head.Branch + ", no commits yet"
 	}
-	return "branch " + head.Branch + directoryText(w.site.below) + dirtText(w.site.dirty)
+	return "branch " + head.Branch + directoryText(w.site.Below) + dirtText(w.site.Dirty)
 }
 
 // directoryText describes which directory of a repository the workspace is.

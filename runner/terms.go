@@ -33,7 +33,7 @@ func (w *work) terms(s sessionSpec, scratch access.Scratch) []string {
 		lines = append(lines, "limits: "+text)
 	}
 	if s.parent == "" {
-		lines = append(lines, verifyText(w.job.spec.Verify)...)
+		lines = append(lines, verifyText(w.job.Spec.Verify)...)
 	}
 	return lines
 }

@@ -2,30 +2,17 @@ package runner
 
 import (
 	"errors"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/preflight"
+	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tasks"
 )
-
-func TestCopiesHaveNamesOfTheirOwn(t *testing.T) {
-	c := &copies{names: map[string]bool{}}
-	var got []string
-	for _, name := range []string{"a/b", "a-b", "a b", "..", "é"} {
-		got = append(got, c.name(name))
-	}
-	if diff := cmp.Diff([]string{"a-b", "a-b-2", "a-b-3", "-2", "-3"}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
 
 func TestReasonOfSkippedJob(t *testing.T) {
 	s := setUp(t)
@@ -77,7 +64,7 @@ func TestTheStartOfARunNamesItsJobs(t *testing.T) {
 		Jobs:      []tasks.Job{{ID: "a", Task: "t", Repo: tasks.Repo{Name: "r"}, ModelName: "m", Index: 4}},
 		Elsewhere: []tasks.Job{{ID: "b"}},
 	}, setUp(t).opts)
-	got := Describe(r.plan, r.opts)
+	got := Describe(r.Plan, r.opts)
 	if got.PlanHash != "h" || len(got.Jobs) != 1 || got.Jobs[0].ID != "a" || got.Jobs[0].Shard != 2 || got.Jobs[0].Index != 4 || got.Shard.Total != 3 || len(got.Elsewhere) != 1 {
 		t.Errorf("%+v", got)
 	}
@@ -101,33 +88,16 @@ func readonly() permission.Profile {
 	return p
 }
 
-func TestCopiesOfADirectoryAreMadeOnce(t *testing.T) {
-	s := setUp(t)
-	dir := t.TempDir()
-	writeFile(t, filepath.Join(dir, "a"), "x\n")
-	c := newCopies(&s.opts.SiteOptions)
-	first, err := c.open(t.Context(), tasks.Repo{Name: "n", Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if again, _ := c.open(t.Context(), tasks.Repo{Name: "n", Dir: dir}); again != first {
-		t.Error("it was copied twice")
-	}
-	if other, err := c.open(t.Context(), tasks.Repo{Name: "n", Dir: t.TempDir()}); err != nil || other == first {
-		t.Errorf("another directory of the same name: %v", err)
-	}
-}
-
 func TestADiskLimitEndsTheJob(t *testing.T) {
 	s := setUp(t)
 	spec := s.job("a")
 	spec.Limits.Disk = 1 << 20
 	spec.Verify = []tasks.Verify{{Name: "fill", Run: "head -c 3000000 /dev/zero > big", Time: time.Minute}}
 	p, _, _ := s.works(&tasks.Plan{}, spec, "  - text: done\n")
-	if end := p.sandboxes.checkDiskLimit(t.Context()); end == nil || end.Code != event.CodeLimit || !strings.HasPrefix(end.Detail, "limits.disk: ") {
+	if end := p.Sandboxes.CheckDiskLimit(t.Context()); end == nil || end.Code != event.CodeLimit || !strings.HasPrefix(end.Detail, "limits.disk: ") {
 		t.Errorf("%+v", end)
 	}
-	if (&sandboxes{}).checkDiskLimit(t.Context()) != nil {
+	if (&site.Sandboxes{}).CheckDiskLimit(t.Context()) != nil {
 		t.Error("a job without a sandbox has no bounds")
 	}
 }

@@ -78,6 +78,6 @@ func (w *work) unfinishedChild(ctx context.Context, parent string, r tools.Spawn
 	if from == nil {
 		return nil, nil
 	}
-	w.sessions.takeEarlier(w.job.sessionID(name))
+	w.sessions.takeEarlier(w.job.SessionID(name))
 	return w.openSession(ctx, w.childSpec(parent, r.Agent, name), from)
 }

@@ -24,14 +24,14 @@ func (l *landed) unpermitted(changes *state.ChangeSet) *ending.Stop {
 	var files []string
 	states := changes.States()
 	for _, c := range changes.Changes {
-		if !l.site.diff.Has(c.Path, states[c.Path]) {
+		if !l.site.Diff.Has(c.Path, states[c.Path]) {
 			files = append(files, c.Path)
 		}
 	}
 	if len(files) == 0 {
 		return nil
 	}
-	return &ending.Stop{Code: event.CodeProtected, Detail: fmt.Sprintf("files were changed while the job ran (%s), but the profile %s allows no changes: at sandbox level %s a tool, hook or server can write (fix: sandbox level A, or another profile)", textcut.List(files), j.spec.Profile.Name, j.opts.Level)}
+	return &ending.Stop{Code: event.CodeProtected, Detail: fmt.Sprintf("files were changed while the job ran (%s), but the profile %s allows no changes: at sandbox level %s a tool, hook or server can write (fix: sandbox level A, or another profile)", textcut.List(files), j.Spec.Profile.Name, j.opts.Level)}
 }
 
 // mayChange reports whether the job may change files: its agents, its script, a program that the manifest grants
@@ -39,29 +39,29 @@ func (l *landed) unpermitted(changes *state.ChangeSet) *ending.Stop {
 func (l *landed) mayChange() bool {
 	j := l.job
 	p := (&work{job: j}).ownSpec().task.Profile
-	return p.MayChange() || j.spec.Script != nil || j.start.Onto.Commit != "" || j.history.Inherits() ||
-		slices.ContainsFunc(j.plan.Grants(), func(g tasks.Grant) bool {
-			return g.Workspace && confinement.MayGrant(p) || slices.ContainsFunc(g.Dirs, func(dir string) bool { return confinement.Overlap(dir, l.site.dir) })
+	return p.MayChange() || j.Spec.Script != nil || j.Start.Onto.Commit != "" || j.History.Inherits() ||
+		slices.ContainsFunc(j.Plan.Grants(), func(g tasks.Grant) bool {
+			return g.Workspace && confinement.MayGrant(p) || slices.ContainsFunc(g.Dirs, func(dir string) bool { return confinement.Overlap(dir, l.site.Dir) })
 		})
 }
 
 // startsPrograms reports whether anything but setup and verify commands runs programs in the job.
 func (l *landed) startsPrograms() bool {
 	j := l.job
-	return j.plan.StartsProcesses() || len(j.plan.Tools) > 0 || !j.spec.Profile.Hides("bash")
+	return j.Plan.StartsProcesses() || len(j.Plan.Tools) > 0 || !j.Spec.Profile.Hides("bash")
 }
 
 // forgotten warns of a job whose profile was probably forgotten, because nothing was changed. A task that asks for changes
 // fails.
 func (l *landed) forgotten() *ending.Stop {
 	j := l.job
-	text := j.refused.advice(j.spec.Profile, j.spec.Changing)
+	text := j.refused.advice(j.Spec.Profile, j.Spec.Changing)
 	switch {
 	case text == "":
 		return nil
-	case j.spec.Changing:
+	case j.Spec.Changing:
 		return &ending.Stop{Code: event.CodeProfile, Detail: "nothing was changed: " + text}
 	}
-	j.warn(text)
+	j.Warn(text)
 	return nil
 }

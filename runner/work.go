@@ -17,13 +17,14 @@ import (
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/landing"
+	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tools/change"
 )
 
 // work is the session phase of one job: its sessions, and what they share.
 type work struct {
 	job        *job
-	site       *site
+	site       *site.Site
 	tree       *change.Tracker
 	budget     *money.Budget // of the job
 	sessions   sessions
@@ -49,22 +50,22 @@ type work struct {
 // at a lower cost. 2,000 files need 700 KB.
 const searchMemory = 4 << 20
 
-func newWork(j *job, s *site) *work {
-	w := &work{job: j, site: s, tree: change.New(searchMemory / max(j.run.plan.Parallel, 1)), budget: j.run.budget.Child("job budget", j.spec.Limits.CostUSD)}
-	s.diff.Tree = w.tree
-	if s.opening != nil {
+func newWork(j *job, s *site.Site) *work {
+	w := &work{job: j, site: s, tree: change.New(searchMemory / max(j.run.Plan.Parallel, 1)), budget: j.run.budget.Child("job budget", j.Spec.Limits.CostUSD)}
+	s.Diff.Tree = w.tree
+	if s.OpenedBeside() {
 		w.tree.Written() // nothing has run in it so far
 	}
 	w.sessions.earlier = map[string]event.Totals{}
-	if usd := j.history.Charged(); usd > 0 {
+	if usd := j.History.Charged(); usd > 0 {
 		w.budget.SpentBefore(usd)
 	}
 	return w
 }
 
 // work is the session phase. The result is never nil.
-func (j *job) work(ctx context.Context, s *site, baseline []event.Baseline) (*ending.Result, *ending.Stop) {
-	ctx, cancel := s.inTime(ctx)
+func (j *job) work(ctx context.Context, s *site.Site, baseline []event.Baseline) (*ending.Result, *ending.Stop) {
+	ctx, cancel := s.InTime(ctx)
 	defer cancel()
 	w := newWork(j, s)
 	w.baseline = baseline
@@ -84,9 +85,9 @@ func (w *work) attempts(ctx context.Context) (end *ending.Stop) {
 		return &ending.Stop{Code: event.CodeInternal, Detail: fmt.Sprintf("resume the job: %v", err)}
 	}
 	if w.continued = from != nil; w.continued {
-		w.job.refused.recall(w.job.spec.Profile, w.job.history.Facts)
+		w.job.refused.recall(w.job.Spec.Profile, w.job.History.Facts)
 	}
-	w.site.touched = w.site.touched || w.continued
+	w.site.Touched = w.site.Touched || w.continued
 	if end := restore(ctx, w, from); end != nil {
 		return end
 	}
@@ -119,7 +120,7 @@ func (w *work) attempts(ctx context.Context) (end *ending.Stop) {
 			return end
 		}
 		w.idle(ctx, last)
-		needless := needsNoFiles(w) && w.site.waive()
+		needless := needsNoFiles(w) && w.site.Waive()
 		if last.Text != "" {
 			w.result.Final = last.Text
 		}
@@ -128,10 +129,10 @@ func (w *work) attempts(ctx context.Context) (end *ending.Stop) {
 			if end.Code == event.CodeRunBudget && main.Totals().Turns == 0 {
 				end.Code = event.CodeBudget // as if it had not been begun, which is a matter of moments
 			}
-			w.job.run.refuse(w.job.spec, end)
+			w.job.run.refuse(w.job.Spec, end)
 			return end
 		}
-		if end := w.site.waitFor(); end != nil {
+		if end := w.site.WaitFor(); end != nil {
 			return end
 		}
 		noteFound(ctx, w)
@@ -145,9 +146,9 @@ func (w *work) attempts(ctx context.Context) (end *ending.Stop) {
 			return end
 		case found.none():
 			return w.checkScripts(main)
-		case w.result.Attempts-w.attemptsBefore < w.job.spec.Attempts:
+		case w.result.Attempts-w.attemptsBefore < w.job.Spec.Attempts:
 			text = found.feedback(w.job.opts.Dir)
-			main.SetProfile(found.returned(main.spec.task.Profile, w.site.below))
+			main.SetProfile(found.returned(main.spec.task.Profile, w.site.Below))
 			continue
 		}
 		if end := w.refused(found); end != nil {
@@ -161,8 +162,8 @@ func (w *work) attempts(ctx context.Context) (end *ending.Stop) {
 // without a call, and nothing else reads or changes files, or shows them to the user later.
 func needsNoFiles(w *work) bool {
 	s := w.site
-	return s.opening != nil && !s.opening.own && !s.complete() && w.sessions.totals().Calls == 0 && alone(w) &&
-		w.job.start.Onto.Commit == "" && !w.job.opts.Keep
+	return !s.Complete() && !s.InPlace && w.sessions.totals().Calls == 0 && alone(w) &&
+		w.job.Start.Onto.Commit == "" && !w.job.opts.Keep
 }
 
 // idle informs the plugins that the main session waits for what verify finds.
@@ -171,26 +172,26 @@ func (w *work) idle(ctx context.Context, last session.End) {
 	if !last.Done() {
 		failure = last.Reason
 	}
-	w.extensions.Idle(ctx, w.job.sessionID(w.job.spec.ID), failure)
+	w.extensions.Idle(ctx, w.job.SessionID(w.job.Spec.ID), failure)
 }
 
 // attempt starts an attempt and runs the session with its prompt.
 func (w *work) attempt(ctx context.Context, main *open, text string) (last session.End, end *ending.Stop) {
 	w.result.Attempts++
-	w.site.touched = true
-	w.site.diff.Keep(nil)
+	w.site.Touched = true
+	w.site.Diff.Keep(nil)
 	first := w.result.Attempts == 1 && !w.continued
 	if !first {
 		text = main.prompted(ctx, text) // before the event, which a resumed run compares with the conversation
 	}
-	w.job.emit(event.Event{Type: event.AttemptStarted, Session: w.job.sessionID(w.job.spec.ID), Attempt: &event.Attempt{Number: w.result.Attempts, Prompt: text}})
+	w.job.Emit(event.Event{Type: event.AttemptStarted, Session: w.job.SessionID(w.job.Spec.ID), Attempt: &event.Attempt{Number: w.result.Attempts, Prompt: text}})
 	if first {
-		if text == w.job.spec.Prompt { // not another one, of a fork
+		if text == w.job.Spec.Prompt { // not another one, of a fork
 			if text, end = w.expandMentions(ctx, main); end != nil {
 				return last, end
 			}
 		}
-		text = main.prompted(ctx, text+commands.BaselineText(w.baseline, w.job.opts.Dir)+landing.Scope(w.job.spec.Change)+w.scriptText)
+		text = main.prompted(ctx, text+commands.BaselineText(w.baseline, w.job.opts.Dir)+landing.Scope(w.job.Spec.Change)+w.scriptText)
 	}
 	return main.run(ctx, text), nil
 }
@@ -202,13 +203,13 @@ func (w *work) firstPrompt(from *continuation) string {
 	if from != nil {
 		saved.Last, saved.Prompts = from.state.Messages[len(from.state.Messages)-1].ID, from.state.Prompts()
 	}
-	next := w.job.history.Next(saved, w.job.spec.Prompt)
+	next := w.job.History.Next(saved, w.job.Spec.Prompt)
 	w.result.Attempts, w.attemptsBefore = next.Attempts, next.Before
 	if next.Copied {
-		w.job.emit(event.Event{Type: event.AttemptStarted, Session: w.job.sessionID(w.job.spec.ID), Attempt: &event.Attempt{Number: next.Attempts}})
+		w.job.Emit(event.Event{Type: event.AttemptStarted, Session: w.job.SessionID(w.job.Spec.ID), Attempt: &event.Attempt{Number: next.Attempts}})
 	}
 	if next.Scripted {
-		return scriptedText(w.job.spec.Prompt) + next.Prompt
+		return scriptedText(w.job.Spec.Prompt) + next.Prompt
 	}
 	return next.Prompt
 }
@@ -225,7 +226,7 @@ type faults struct {
 // findFaults runs the verify commands and examines the changes.
 func (w *work) findFaults(ctx context.Context, p permission.Profile) (f faults, end *ending.Stop) {
 	defer w.tree.Changing(true)() // by verify commands
-	if f.failed, end = (verifier{w.site}).all(ctx, w.result.Attempts); end != nil {
+	if f.failed, end = (site.Verifier{Site: w.site}).All(ctx, w.result.Attempts); end != nil {
 		return f, end
 	}
 	if f.barred, f.refused, end = w.barred(ctx, p); end != nil {
@@ -253,7 +254,7 @@ func (w *work) refused(f faults) *ending.Stop {
 	case len(f.marked) > 0:
 		return &ending.Stop{Code: event.CodeFailed, Detail: "conflict markers are left in " + textcut.List(f.marked)}
 	case len(f.failed) > 0:
-		return &ending.Stop{Code: event.CodeFailed, Detail: fmt.Sprintf("verify %s failed after %s", commands.Names(f.failed), figures.Count(w.result.Attempts, "attempt")) + cmp.Or(verifier{w.site}.missing(w.job.spec.Verify, f.failed), commands.Why(f.failed))}
+		return &ending.Stop{Code: event.CodeFailed, Detail: fmt.Sprintf("verify %s failed after %s", commands.Names(f.failed), figures.Count(w.result.Attempts, "attempt")) + cmp.Or(site.Verifier{Site: w.site}.Missing(w.job.Spec.Verify, f.failed), commands.Why(f.failed))}
 	}
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millhand/millhand/runner/site"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
@@ -21,7 +23,7 @@ import (
 )
 
 // works runs a job's session with a scripted model.
-func (s *stage) works(plan *tasks.Plan, spec tasks.Job, turns string) (*site, *ending.Result, *ending.Stop) {
+func (s *stage) works(plan *tasks.Plan, spec tasks.Job, turns string) (*site.Site, *ending.Result, *ending.Stop) {
 	s.t.Helper()
 	if s.opts.OpenModel == nil {
 		s.opts.OpenModel = plays(s.t, turns)
@@ -41,7 +43,7 @@ func TestFailedVerifyIsFedBack(t *testing.T) {
   - {expect: ['<check name="has-b" result="exit code 1">\n.*b: No such file'], calls: [{tool: write, args: {filePath: b, content: x}}], usage: {input: 10, output: 1}}
   - {text: second, usage: {input: 10, output: 1}}
 `)
-	if end != nil || r.Attempts != 2 || r.Final != "second" || r.Totals.Turns != 3 || r.Totals.Usage.Input != 30 || !p.touched {
+	if end != nil || r.Attempts != 2 || r.Final != "second" || r.Totals.Turns != 3 || r.Totals.Usage.Input != 30 || !p.Touched {
 		t.Errorf("%+v, %+v", end, r)
 	}
 	var got []string
@@ -79,7 +81,7 @@ func TestSessionThatCannotBeOpened(t *testing.T) {
 		return Conversation{}, errors.New("no such model")
 	}
 	p, r, end := s.works(&tasks.Plan{}, s.job("a"), "")
-	if end == nil || *end != (ending.Stop{Code: event.CodeNoModel, Detail: "no such model"}) || p.touched || r.Totals.Cost.USD() == nil {
+	if end == nil || *end != (ending.Stop{Code: event.CodeNoModel, Detail: "no such model"}) || p.Touched || r.Totals.Cost.USD() == nil {
 		t.Errorf("%+v, %+v", end, r)
 	}
 	if end := sessionFailed(os.ErrExist); end.Code != event.CodeInternal {
@@ -360,7 +362,7 @@ func TestJobLimitsApplyToAllSessions(t *testing.T) {
 		o.run(t.Context(), "go")
 	}
 	for most, want := range map[int]bool{2: true, 3: false} {
-		j.spec.Limits.Turns = most
+		j.Spec.Limits.Turns = most
 		if end := w.limits(false); (end != nil) != want {
 			t.Errorf("after 2 turns of 2 sessions, at most %d: %+v", most, end)
 		}
@@ -388,7 +390,7 @@ func TestWindowIsTheSmallestOfTheModels(t *testing.T) {
 }
 
 func TestASecretThatAManifestNames(t *testing.T) {
-	o := &Options{SiteOptions: SiteOptions{Getenv: func(name string) string { return " of " + name + "\n" }}}
+	o := &Options{Options: site.Options{Getenv: func(name string) string { return " of " + name + "\n" }}}
 	if got := o.secret("KEY"); got != "of KEY" || o.secret("") != "" {
 		t.Errorf("%q", got)
 	}

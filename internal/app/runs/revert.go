@@ -22,6 +22,7 @@ import (
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/runner/savedsession"
+	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -177,8 +178,8 @@ func (r reopened) revert(ctx context.Context, w world.World, o Options, plan *ta
 	broken := func() error { return errors.Join(events.Err(), stream.Err()) }
 	done, err = runner.Revert(ctx, plan, runner.Options{
 		About: runner.About{Version: w.Version, StartedBy: StartedBy(w.Getenv), Invocation: o.Invocation, Head: events.Head}, Broken: broken,
-		SiteOptions: runner.SiteOptions{
-			RunID: r.Past.Run.ID, Dir: r.Out.Files(), Work: r.Out.Work(), Trees: runner.Trees{Left: r.Out.Leave, Discard: r.Out.Discard}, Private: r.Out.Private(trees), Git: w.GitEnv(), Preflight: ready, Level: level, Sandbox: state,
+		Options: site.Options{
+			RunID: r.Past.Run.ID, Dir: r.Out.Files(), Work: r.Out.Work(), Trees: site.Trees{Left: r.Out.Leave, Discard: r.Out.Discard}, Private: r.Out.Private(trees), Git: w.GitEnv(), Preflight: ready, Level: level, Sandbox: state,
 			System: sandbox.NewPrivate(w.System...), Getenv: w.Getenv, Redact: known, Now: w.Now, Emit: emit, History: to,
 		},
 	})

@@ -42,6 +42,7 @@ import (
 	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/runner/rollout"
 	"github.com/millhand/millhand/runner/savedsession"
+	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
@@ -362,7 +363,7 @@ func Start(ctx context.Context, w world.World, o Options, c Checked, s Starting)
 		}
 	}()
 	return execute(ctx, w, out, plan, clients, runner.Options{
-		SiteOptions: runner.SiteOptions{
+		Options: site.Options{
 			RunID: s.ID, Keep: o.Keep, NoBaseline: o.NoBaseline, Git: w.GitEnv(), Preflight: ready, Private: out.Private(trees), Level: level, Sandbox: state,
 			System: cmp.Or(s.Private, sandbox.NewPrivate(w.System...)), Getenv: w.Getenv, Redact: known, Now: w.Now, History: s.History,
 		},
@@ -430,7 +431,7 @@ func (o *Options) printJSON(w world.World, rep *report.Report, dir string) {
 
 // execute runs the plan, writes the reports and prints the result.
 func execute(ctx context.Context, w world.World, out *rundir.Dir, plan *tasks.Plan, clients *forges.Clients, o runner.Options, log *view.Log, print func(world.World, *report.Report, string), warnings []string) error {
-	o.Dir, o.Work, o.Trees = out.Files(), out.Work(), runner.Trees{Left: out.Leave, Discard: out.Discard}
+	o.Dir, o.Work, o.Trees = out.Files(), out.Work(), site.Trees{Left: out.Leave, Discard: out.Discard}
 	if o.Keep {
 		var err error
 		if o.Work, err = out.WorktreeDir(); err != nil {

@@ -18,8 +18,8 @@ func waits() map[string]wait {
 	return map[string]wait{
 		"internal/proc/clock/clock.go": {1, "it is the rule"},
 
-		"runner/timelimit.go":                 {1, "the time limit of a job; its test is in a bubble"},
-		"runner/early.go":                     {1, user},
+		"runner/site/timelimit.go":            {1, "the time limit of a job; its test is in a bubble"},
+		"runner/site/opening.go":              {1, user},
 		"internal/app/runs/run.go":            {1, user},
 		"internal/app/queue/worker/worker.go": {1, user},
 		"internal/app/queue/worker/job.go":    {1, "a job's last message reaches the queue, or this time ends"},

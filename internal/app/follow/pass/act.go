@@ -23,6 +23,7 @@ import (
 	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/runner/publish"
 	"github.com/millhand/millhand/runner/savedsession"
+	"github.com/millhand/millhand/runner/site"
 )
 
 // stop leaves the pull request to people.
@@ -223,8 +224,8 @@ func (p *followed) rebaseWithoutModel(ctx context.Context) (done runner.Rebased,
 	broken := func() error { return errors.Join(events.Err(), stream.Err()) }
 	done, err = runner.Rebase(ctx, c.Plan, runner.Options{
 		About: runner.About{Version: p.World.Version, StartedBy: runs.StartedBy(p.World.Getenv), Invocation: o.Invocation}, Broken: broken,
-		SiteOptions: runner.SiteOptions{
-			RunID: r.Past.Run.ID, Dir: r.Out.Files(), Work: r.Out.Work(), Trees: runner.Trees{Left: r.Out.Leave, Discard: r.Out.Discard}, Private: r.Out.Private(trees), Git: p.World.GitEnv(), Preflight: ready, Level: level, Sandbox: state,
+		Options: site.Options{
+			RunID: r.Past.Run.ID, Dir: r.Out.Files(), Work: r.Out.Work(), Trees: site.Trees{Left: r.Out.Leave, Discard: r.Out.Discard}, Private: r.Out.Private(trees), Git: p.World.GitEnv(), Preflight: ready, Level: level, Sandbox: state,
 			System: sandbox.NewPrivate(p.World.System...), Getenv: p.World.Getenv, Redact: known, Now: p.World.Now, Emit: emit, History: rebased,
 		},
 	})

@@ -27,6 +27,7 @@ import (
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/problem"
 )
@@ -134,7 +135,7 @@ func queueRun(w world.World, o Options, plan *tasks.Plan, set *models.Set, id st
 	r := &queue.Run{
 		ID: id, Submitted: w.Now().UTC(), CostUSD: plan.Budget.CostUSD, MaxDeliveries: o.Deliveries, Lease: o.Lease,
 		Manifests: o.Plan.Manifests, Dir: dir, Event: plan.Event(), Options: options,
-		Start: *runner.Describe(plan, runner.Options{SiteOptions: runner.SiteOptions{RunID: id}, About: runner.About{Version: w.Version, Prices: set.PriceTable(), StartedBy: runs.StartedBy(w.Getenv)}}),
+		Start: *runner.Describe(plan, runner.Options{Options: site.Options{RunID: id}, About: runner.About{Version: w.Version, Prices: set.PriceTable(), StartedBy: runs.StartedBy(w.Getenv)}}),
 	}
 	if limit := plan.Budget.Time; limit > 0 {
 		r.Deadline = r.Submitted.Add(limit)

@@ -1,4 +1,4 @@
-package runner
+package site
 
 import (
 	"bytes"
@@ -25,19 +25,19 @@ const (
 
 // filters returns the filters of the job's tree. Their commands are the user's, and run
 // in the sandbox of the task's commands: they can be scripts of the repository.
-func (s *site) filters(ctx context.Context) content.Filters {
+func (s *Site) filters(ctx context.Context) content.Filters {
 	ctx = context.WithoutCancel(ctx) // changes are collected whatever happens
 	return content.Filters{
 		Clean: func(command, _ string, content []byte) ([]byte, error) {
 			return s.clean(ctx, command, content)
 		},
-		Pushed: s.job.spec.Publish.Pushes(),
+		Pushed: s.job.Spec.Publish.Pushes(),
 	}
 }
 
 // clean runs a clean command on a content.
-func (s *site) clean(ctx context.Context, command string, content []byte) ([]byte, error) {
-	box, end := s.sandboxes.needed()
+func (s *Site) clean(ctx context.Context, command string, content []byte) ([]byte, error) {
+	box, end := s.Sandboxes.Needed()
 	if end != nil {
 		return nil, errors.New(end.Detail)
 	}
@@ -54,7 +54,7 @@ func (s *site) clean(ctx context.Context, command string, content []byte) ([]byt
 	var out limitedBuffer
 	res, err := proc.Run(ctx, proc.Command{
 		Args: []string{"bash", "-c", `exec sh -c "$1" <"$2" 2>"$3"`, "bash", command, input, fault},
-		Dir:  s.space.Dir(), Env: box.Env, Timeout: filterTime, Output: &out, Confine: box.Confine(), Monitor: box.Monitor(),
+		Dir:  s.Space.Dir(), Env: box.Env, Timeout: filterTime, Output: &out, Confine: box.Confine(), Monitor: box.Monitor(),
 	})
 	switch {
 	case err != nil:

@@ -1,4 +1,4 @@
-package runner
+package site
 
 import (
 	"context"
@@ -23,28 +23,31 @@ import (
 // has ended, only the directory and base of a site with a worktree are known. Everything that
 // reads files there, and each tool call, waits for it.
 type opening struct {
-	job   *siteJob
+	job   *Job
 	own   bool          // the user's own tree, whose files can be read meanwhile
 	start func()        // starts it, once
 	done  chan struct{} // closed at the end
 	end   *ending.Stop  // why it failed; nil if it did not
 
 	cancel context.CancelCauseFunc // ends it early
-	empty  bool                    // it was ended by waive: the site has no files
+	empty  bool                    // it was ended by Waive: the site has no files
 }
 
 // errWaived is the cause of the end of an opening that nothing needs.
 var errWaived = errors.New("the job needs no files")
 
-// waive ends the opening of a site whose files nothing needs. It reports whether the site has none.
-func (o *opening) waive() bool {
+// Waive ends the opening of a site whose files nothing needs. It reports whether the site has none.
+func (o *opening) Waive() bool {
 	o.cancel(errWaived)
-	o.settled()
+	o.Settled()
 	return o.empty
 }
 
-// settled waits until the site is complete, and returns why it can't be.
-func (o *opening) settled() *ending.Stop {
+// OpenedBeside reports whether the site is completed beside the first request, or was.
+func (o *opening) OpenedBeside() bool { return o != nil }
+
+// Settled waits until the site is complete, and returns why it can't be.
+func (o *opening) Settled() *ending.Stop {
 	if o == nil {
 		return nil
 	}
@@ -53,8 +56,8 @@ func (o *opening) settled() *ending.Stop {
 	return o.end
 }
 
-// complete reports whether the site is complete, or can't be.
-func (o *opening) complete() bool {
+// Complete reports whether the site is complete, or can't be.
+func (o *opening) Complete() bool {
 	if o == nil {
 		return true
 	}
@@ -66,21 +69,21 @@ func (o *opening) complete() bool {
 	}
 }
 
-// usable reports whether the site is complete and has files.
-func (o *opening) usable() bool {
-	return o.complete() && o.settled() == nil && (o == nil || !o.empty)
+// Usable reports whether the site is complete and has files.
+func (o *opening) Usable() bool {
+	return o.Complete() && o.Settled() == nil && (o == nil || !o.empty)
 }
 
-// readable reports whether the files of the site can be read.
-func (o *opening) readable() bool { return o != nil && o.own || o.usable() }
+// Readable reports whether the files of the site can be read.
+func (o *opening) Readable() bool { return o != nil && o.own || o.Usable() }
 
 // longWait is how long a call waits for the files of its job before that is reported.
 const longWait = time.Second
 
-// waitFor waits until the site is complete, like settled, and reports a long wait.
-func (o *opening) waitFor() *ending.Stop {
-	if o.complete() {
-		return o.settled()
+// WaitFor waits until the site is complete, like Settled, and reports a long wait.
+func (o *opening) WaitFor() *ending.Stop {
+	if o.Complete() {
+		return o.Settled()
 	}
 	o.start()
 	j, began := o.job, o.job.opts.Now()
@@ -89,9 +92,9 @@ func (o *opening) waitFor() *ending.Stop {
 		return o.end
 	case <-time.After(longWait):
 	}
-	j.emit(event.Event{Type: event.PhaseStarted, Phase: &event.Phase{Name: event.CheckoutPhase}})
-	end := o.settled()
-	j.emit(event.Event{Type: event.PhaseEnded, Phase: &event.Phase{
+	j.Emit(event.Event{Type: event.PhaseStarted, Phase: &event.Phase{Name: event.CheckoutPhase}})
+	end := o.Settled()
+	j.Emit(event.Event{Type: event.PhaseEnded, Phase: &event.Phase{
 		Name: event.CheckoutPhase, ElapsedMS: j.opts.Now().Sub(began).Milliseconds(), Error: ending.Reason(end),
 	}})
 	return end
@@ -99,19 +102,19 @@ func (o *opening) waitFor() *ending.Stop {
 
 // mayOpenBeside reports whether nothing needs the files of the job before its first request,
 // except those that a commit contains.
-func (s *site) mayOpenBeside() bool {
+func (s *Site) mayOpenBeside() bool {
 	j := s.job
-	if s.InPlace && sandbox.OfOther(s.origin.Root()) && (&confinement.Env{Level: j.opts.Level}).Confines() {
+	if s.InPlace && sandbox.OfOther(s.Origin.Root()) && (&confinement.Env{Level: j.opts.Level}).Confines() {
 		return false // only the sandbox itself shows whether commands of that user can start
 	}
-	return j.onlyCalls() && j.start.Below == "" && j.spec.Repo.Kind != tasks.RepoCopy && (s.InPlace || j.start.Base != "")
+	return j.OnlyCalls() && j.Start.Below == "" && j.Spec.Repo.Kind != tasks.RepoCopy && (s.InPlace || j.Start.Base != "")
 }
 
-// onlyCalls reports whether nothing but the calls of models runs commands in the job, except filters
+// OnlyCalls reports whether nothing but the calls of models runs commands in the job, except filters
 // of git.
-func (j *siteJob) onlyCalls() bool { return j.history.Facts == nil && onlyCalls(j.plan, j.spec) }
+func (j *Job) OnlyCalls() bool { return j.History.Facts == nil && onlyCalls(j.Plan, j.Spec) }
 
-// onlyCalls is described at siteJob.onlyCalls, for a job without a past.
+// onlyCalls is described at Job.OnlyCalls, for a job without a past.
 func onlyCalls(p *tasks.Plan, j tasks.Job) bool {
 	return j.Script == nil && len(j.Setup)+len(j.Verify)+len(j.Mentions)+len(p.Hooks)+len(p.MCP) == 0 && !p.StartsProcesses() && !p.Scripts.Used()
 }
@@ -119,24 +122,24 @@ func onlyCalls(p *tasks.Plan, j tasks.Job) bool {
 // searchBeside opens the rest of a site in the user's own tree. The state that changes are compared with is
 // determined before the first request: immediately if the preflight has just found the tree clean, otherwise
 // with all of the site.
-func (s *site) searchBeside(ctx context.Context) *ending.Stop {
+func (s *Site) searchBeside(ctx context.Context) *ending.Stop {
 	tree, err := s.foundClean()
 	if err != nil {
 		return notPrepared(ctx, s.job.opts, s, err)
 	}
 	if tree == "" {
-		return s.confine(ctx)
+		return s.Confine(ctx)
 	}
-	s.prepared, s.initial = s.job.opts.Now(), tree
+	s.prepared, s.Initial = s.job.opts.Now(), tree
 	s.completeBeside(ctx, true)
 	return nil
 }
 
 // checkOutBeside opens a site with a linked worktree.
-func (s *site) checkOutBeside(ctx context.Context, head gitdir.Head) {
+func (s *Site) checkOutBeside(ctx context.Context, head gitdir.Head) {
 	j := s.job
-	s.ref = refOf(j.spec, head, s.base)
-	s.dir = filepath.Join(confinement.RealPath(j.opts.Work), "trees", j.spec.ID)
+	s.Ref = refOf(j.Spec, head, s.Base)
+	s.Dir = filepath.Join(confinement.RealPath(j.opts.Work), "trees", j.Spec.ID)
 	s.prepared = j.opts.Now()
 	s.completeBeside(ctx, false)
 }
@@ -144,7 +147,7 @@ func (s *site) checkOutBeside(ctx context.Context, head gitdir.Head) {
 // completeBeside lets the site be completed beside the first request: it starts when the request has been
 // sent, which it would delay otherwise, or when something waits for it. A failure ends the job, also
 // in the middle of the request: nothing is lost, because no tool has run.
-func (s *site) completeBeside(ctx context.Context, own bool) {
+func (s *Site) completeBeside(ctx context.Context, own bool) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s.opening = &opening{job: s.job, own: own, done: make(chan struct{}), cancel: cancel}
 	s.opening.start = sync.OnceFunc(func() {
@@ -157,28 +160,28 @@ func (s *site) completeBeside(ctx context.Context, own bool) {
 			s.Before = nil // there are no changes to find
 			if s.opening.empty = errors.Is(context.Cause(ctx), errWaived); !s.opening.empty {
 				s.opening.end = end
-				s.job.fails(end)
+				s.job.Fails(end)
 			}
 		}()
 	})
 }
 
-// requested starts to complete the site, because the first request has been sent, and then to search for
+// Requested starts to complete the site, because the first request has been sent, and then to search for
 // private files, which only commands wait for.
-func (s *site) requested() {
+func (s *Site) Requested() {
 	if s.opening != nil {
 		s.opening.start()
 	}
-	if s.complete() {
+	if s.Complete() {
 		s.job.run.search()
 	}
 }
 
-// fails ends the job while its session runs.
-func (j *siteJob) fails(end *ending.Stop) { j.end(session.Timeout{Code: end.Code, Reason: end.Detail}) }
+// Fails ends the job while its session runs.
+func (j *Job) Fails(end *ending.Stop) { j.End(session.Timeout{Code: end.Code, Reason: end.Detail}) }
 
 // finish completes the site.
-func (s *site) finish(ctx context.Context) (end *ending.Stop) {
+func (s *Site) finish(ctx context.Context) (end *ending.Stop) {
 	defer func() {
 		if p := recover(); p != nil {
 			end = &ending.Stop{Code: event.CodePanic, Detail: fmt.Sprintf("internal error: %v; please report it with this stack:\n%s", p, debug.Stack())}
@@ -188,7 +191,7 @@ func (s *site) finish(ctx context.Context) (end *ending.Stop) {
 		return ending.Of(ctx)
 	}
 	if !s.opening.own {
-		err := s.addTree(ctx, s.dir)
+		err := s.addTree(ctx, s.Dir)
 		if err == nil {
 			err = s.openSpace(ctx)
 		}
@@ -197,9 +200,9 @@ func (s *site) finish(ctx context.Context) (end *ending.Stop) {
 		}
 	}
 	s.job.run.search() // not before, because the checkout uses all processors
-	if end := s.sandboxes.open(ctx); end != nil {
+	if end := s.Sandboxes.open(ctx); end != nil {
 		return end
 	}
-	s.warnOfUnread()
+	s.WarnOfUnread()
 	return s.noteStart(ctx)
 }

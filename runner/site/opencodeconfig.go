@@ -1,4 +1,4 @@
-package runner
+package site
 
 import (
 	"fmt"
@@ -18,24 +18,24 @@ var unreadFiles = []string{
 	".opencode/tool", ".opencode/tools", ".opencode/plugin", ".opencode/plugins",
 }
 
-// warnOfUnread warns, once for each run, of a repository's configuration for OpenCode:
+// WarnOfUnread warns, once for each run, of a repository's configuration for OpenCode:
 // its users expect that the permissions in it apply.
-func (s *site) warnOfUnread() {
+func (s *Site) WarnOfUnread() {
 	j := s.job
-	_, err := s.space.Root().Lstat(".opencode")
+	_, err := s.Space.Root().Lstat(".opencode")
 	bare := err != nil // most repositories have no such directory
 	found := slices.DeleteFunc(slices.Clone(unreadFiles), func(name string) bool {
 		if bare && strings.HasPrefix(name, ".opencode/") {
 			return true
 		}
-		_, err := s.space.Root().Lstat(name)
-		return err != nil || j.plan.Commands && strings.HasPrefix(name, ".opencode/command") || j.plan.AgentFiles && strings.HasPrefix(name, ".opencode/agent") || readsIn(s.space.Root().Name(), name, j.plan.Scripts)
+		_, err := s.Space.Root().Lstat(name)
+		return err != nil || j.Plan.Commands && strings.HasPrefix(name, ".opencode/command") || j.Plan.AgentFiles && strings.HasPrefix(name, ".opencode/agent") || readsIn(s.Space.Root().Name(), name, j.Plan.Scripts)
 	})
 	if len(found) == 0 {
 		return
 	}
 	j.run.unread.Do(func() {
-		j.warn(fmt.Sprintf("%s in %s is for OpenCode and not read; millhand init --from-opencode converts it (docs/opencode.md)", strings.Join(found, ", "), j.spec.Repo.Name))
+		j.Warn(fmt.Sprintf("%s in %s is for OpenCode and not read; millhand init --from-opencode converts it (docs/opencode.md)", strings.Join(found, ", "), j.Spec.Repo.Name))
 	})
 }
 

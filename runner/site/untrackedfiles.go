@@ -1,4 +1,4 @@
-package runner
+package site
 
 import (
 	"context"
@@ -14,21 +14,21 @@ func verifiesWorkspace(j tasks.Job) bool {
 	return slices.ContainsFunc(j.Verify, func(v tasks.Verify) bool { return v.In != tasks.InClean })
 }
 
-// afterSetup saves the private directories as setup left them; without setup they have the
+// AfterSetup saves the private directories as setup left them; without setup they have the
 // user's settings of registries.
-func (j *siteJob) afterSetup(ctx context.Context) *ending.Stop {
-	if !verifiesWorkspace(j.spec) && j.spec.Script == nil {
+func (j *Job) AfterSetup(ctx context.Context) *ending.Stop {
+	if !verifiesWorkspace(j.Spec) && j.Spec.Script == nil {
 		return nil
 	}
-	if err := j.privateDirs().Save(ctx); err != nil {
-		return j.notVerified(ctx, err)
+	if err := j.PrivateDirs().Save(ctx); err != nil {
+		return j.NotVerified(ctx, err)
 	}
 	return nil
 }
 
-// beforeAgent records the state that setup and the baseline left. Without them that can be done
+// BeforeAgent records the state that setup and the baseline left. Without them that can be done
 // beside the first request.
-func (s *site) beforeAgent(ctx context.Context) *ending.Stop {
+func (s *Site) BeforeAgent(ctx context.Context) *ending.Stop {
 	if s.opening != nil {
 		return nil
 	}
@@ -36,17 +36,17 @@ func (s *site) beforeAgent(ctx context.Context) *ending.Stop {
 }
 
 // noteStart records the state of the files that are in no change of the job.
-func (s *site) noteStart(ctx context.Context) *ending.Stop {
+func (s *Site) noteStart(ctx context.Context) *ending.Stop {
 	j := s.job
-	err := s.NoteStart(ctx, len(j.spec.Setup) > 0 && verifiesWorkspace(j.spec), j.onlyCalls())
+	err := s.NoteStart(ctx, len(j.Spec.Setup) > 0 && verifiesWorkspace(j.Spec), j.OnlyCalls())
 	if err != nil {
-		return j.notVerified(ctx, err)
+		return j.NotVerified(ctx, err)
 	}
 	return nil
 }
 
 // ownPaths returns the paths in the tree that belong to millhand.
-func (s *site) ownPaths() (without []string) {
+func (s *Site) ownPaths() (without []string) {
 	for _, dir := range s.hidden() {
 		if rel, err := filepath.Rel(s.Tree.Root(), dir); err == nil {
 			without = append(without, filepath.ToSlash(rel))

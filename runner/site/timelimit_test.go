@@ -1,4 +1,4 @@
-package runner
+package site
 
 import (
 	"context"
@@ -26,14 +26,14 @@ func TestTimeLimitPauses(t *testing.T) {
 		"after the end":             {[]wait{{2 * time.Minute, 3 * time.Minute}}, time.Minute},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			j := &siteJob{spec: tasks.Job{Limits: tasks.Limits{Time: time.Minute}}, opts: &SiteOptions{Now: time.Now}}
+			j := &Job{Spec: tasks.Job{Limits: tasks.Limits{Time: time.Minute}}, opts: &Options{Now: time.Now}}
 			began := time.Now()
-			ctx, cancel := (&site{job: j, prepared: began}).inTime(t.Context())
+			ctx, cancel := (&Site{job: j, prepared: began}).InTime(t.Context())
 			defer cancel()
 			for _, w := range test.waits {
 				go func() {
 					time.Sleep(w.from)
-					resume := j.timeLimit.pause(time.Now)
+					resume := j.TimeLimit.Pause(time.Now)
 					time.Sleep(w.to - w.from)
 					resume()
 				}()
@@ -51,10 +51,31 @@ func TestTimeLimitPauses(t *testing.T) {
 }
 
 func TestTimeLimitAfterItsEnd(t *testing.T) {
-	j := &siteJob{spec: tasks.Job{Limits: tasks.Limits{Time: time.Minute}}, opts: &SiteOptions{Now: time.Now}}
-	ctx, cancel := (&site{job: j, prepared: time.Now().Add(-time.Hour)}).inTime(t.Context())
+	j := &Job{Spec: tasks.Job{Limits: tasks.Limits{Time: time.Minute}}, opts: &Options{Now: time.Now}}
+	ctx, cancel := (&Site{job: j, prepared: time.Now().Add(-time.Hour)}).InTime(t.Context())
 	defer cancel()
 	if ctx.Err() == nil {
 		t.Error("the job has time left")
+	}
+}
+
+func TestJobTimeoutStartsAtPrepare(t *testing.T) {
+	began := time.Now()
+	j := &Job{Spec: tasks.Job{Limits: tasks.Limits{Time: time.Hour}}, opts: &Options{Now: time.Now}}
+	for _, ago := range []time.Duration{59 * time.Minute, 61 * time.Minute} {
+		ctx, cancel := (&Site{job: j, prepared: began.Add(-ago)}).InTime(t.Context())
+		defer cancel()
+		if ended := ctx.Err() != nil; ended != (ago > time.Hour) {
+			t.Errorf("prepared %v ago, the job has ended: %t", ago, ended)
+		}
+	}
+	if left, again := j.TimeLimit.left(began.Add(59*time.Minute), began, time.Hour); left != time.Minute || again != left {
+		t.Errorf("%v left, to be examined after %v", left, again)
+	}
+	j.Spec.Limits.Time = 0
+	ctx, cancel := (&Site{job: j, prepared: began.Add(-time.Hour)}).InTime(t.Context())
+	defer cancel()
+	if ctx.Err() != nil {
+		t.Error("the job ended without a limit")
 	}
 }

@@ -1,4 +1,4 @@
-package runner
+package site
 
 import (
 	"testing"
@@ -17,7 +17,7 @@ func TestOnlyTheFinishedWorkOfTheSameJobIsPushedLater(t *testing.T) {
 		if change != nil {
 			change(&of)
 		}
-		return (&siteJob{plan: &tasks.Plan{}, opts: &SiteOptions{}, spec: of}).message(base, "", outcome)
+		return (&Job{Plan: &tasks.Plan{}, opts: &Options{}, Spec: of}).Message(base, "", outcome)
 	}
 	for name, c := range map[string]struct {
 		message, base string

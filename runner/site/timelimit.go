@@ -1,4 +1,4 @@
-package runner
+package site
 
 import (
 	"context"
@@ -18,8 +18,8 @@ type timeLimit struct {
 	paused  time.Duration // before since
 }
 
-// pause stops the job's time limit until resume is called.
-func (l *timeLimit) pause(now func() time.Time) (resume func()) {
+// Pause stops the job's time limit until resume is called.
+func (l *timeLimit) Pause(now func() time.Time) (resume func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.waiting++; l.waiting == 1 {
@@ -46,17 +46,17 @@ func (l *timeLimit) left(now, from time.Time, limit time.Duration) (left, again 
 	return left, max(left, time.Second)
 }
 
-// inTime returns a context that ends at the job's time limit, which starts when the job
+// InTime returns a context that ends at the job's time limit, which starts when the job
 // is prepared and includes setup and session.
-func (s *site) inTime(ctx context.Context) (context.Context, context.CancelFunc) {
+func (s *Site) InTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	j := s.job
 	ctx, cancel := context.WithCancelCause(ctx)
-	limit := j.spec.Limits.Time
+	limit := j.Spec.Limits.Time
 	if limit == 0 {
 		return ctx, func() { cancel(nil) }
 	}
 	timeout := session.Timeout{Code: event.CodeLimit, Reason: fmt.Sprintf("job timed out after %s", limit)}
-	left, again := j.timeLimit.left(j.opts.Now(), s.prepared, limit)
+	left, again := j.TimeLimit.left(j.opts.Now(), s.prepared, limit)
 	if left <= 0 {
 		cancel(timeout)
 		return ctx, func() {}
@@ -72,7 +72,7 @@ func (s *site) inTime(ctx context.Context) (context.Context, context.CancelFunc)
 				return
 			case <-timer.C:
 			}
-			left, again = j.timeLimit.left(j.opts.Now(), s.prepared, limit)
+			left, again = j.TimeLimit.left(j.opts.Now(), s.prepared, limit)
 		}
 		cancel(timeout)
 	}()

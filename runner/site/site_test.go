@@ -1,4 +1,4 @@
-package runner
+package site
 
 import (
 	"context"
@@ -29,23 +29,17 @@ func TestPrepareMakesALinkedWorktreeAtTheBase(t *testing.T) {
 	j := s.begin(&tasks.Plan{}, s.job("a"))
 	p := s.prepared(j)
 	dir := filepath.Join(s.opts.Work, "trees", "a")
-	if !p.linked() || p.InPlace || p.Tree.Root() != dir || p.space.Dir() != dir || p.below != "" {
+	if !p.Linked() || p.InPlace || p.Tree.Root() != dir || p.Space.Dir() != dir || p.Below != "" {
 		t.Errorf("the site is %s, in place %t", p.Tree.Root(), p.InPlace)
 	}
-	if p.base != git(t, s.repo, "rev-parse", "HEAD") {
-		t.Errorf("the base is %s", p.base)
+	if p.Base != git(t, s.repo, "rev-parse", "HEAD") {
+		t.Errorf("the base is %s", p.Base)
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "a")); string(text) != "one\n" {
 		t.Errorf("the worktree has %q, %v", text, err)
 	}
-	started := s.of(event.JobStarted)
-	if len(started) != 1 {
-		t.Fatalf("%d jobs started", len(started))
-	}
-	want := &event.JobStart{Sandbox: event.Sandbox{Level: "none"}, Workspace: dir, Base: p.base, Branch: "millhand/a", Repository: s.repo, BaseRef: "main"}
-	want.Landing = &event.Landing{Branch: "millhand/a", Message: j.message(p.base, "", "")}
-	if diff := cmp.Diff(want, started[0].JobStart); diff != "" {
-		t.Errorf("the job's start (-want +got):\n%s", diff)
+	if p.Ref != "main" || p.Branch() != "millhand/a" {
+		t.Errorf("the base is %s, the branch %s", p.Ref, p.Branch())
 	}
 	if p.prepared.IsZero() {
 		t.Error("the job's time has not begun")
@@ -68,14 +62,14 @@ func TestPrepareTakesTheTreeItselfForOneJobAtATime(t *testing.T) {
 	spec.Commit = nil
 	plan := &tasks.Plan{AllowDirty: true}
 	j := s.begin(plan, spec)
-	p, end := j.openSite(t.Context())
+	p, end := j.OpenSite(t.Context())
 	if end != nil {
 		t.Fatalf("%+v", *end)
 	}
-	if !p.InPlace || p.linked() || p.space.Dir() != s.repo {
-		t.Errorf("the workspace is %s", p.space.Dir())
+	if !p.InPlace || p.Linked() || p.Space.Dir() != s.repo {
+		t.Errorf("the workspace is %s", p.Space.Dir())
 	}
-	if diff := cmp.Diff([]string{"mine"}, p.dirty); diff != "" {
+	if diff := cmp.Diff([]string{"mine"}, p.Dirty); diff != "" {
 		t.Errorf("changes of the user's (-want +got):\n%s", diff)
 	}
 	taken := make(chan func())
@@ -88,35 +82,35 @@ func TestPrepareTakesTheTreeItselfForOneJobAtATime(t *testing.T) {
 		t.Error("two jobs work on one tree")
 	case <-time.After(20 * time.Millisecond):
 	}
-	p.release(t.Context(), true)
+	p.Release(t.Context(), true)
 	(<-taken)()
 	if text, err := os.ReadFile(filepath.Join(s.repo, "mine")); err != nil || s.warnings() != "" {
 		t.Errorf("the tree that is the user's: %q, %v; warnings: %s", text, err, s.warnings())
 	}
 	plan.AllowDirty = false
-	p, end = j.openSite(t.Context())
-	if end != nil || p.dirty != nil {
-		t.Errorf("without allow_dirty: %+v, %v", end, p.dirty)
+	p, end = j.OpenSite(t.Context())
+	if end != nil || p.Dirty != nil {
+		t.Errorf("without allow_dirty: %+v, %v", end, p.Dirty)
 	}
-	p.release(t.Context(), false)
+	p.Release(t.Context(), false)
 }
 
 // A checkout that was ended, because the job needs no files or was cancelled, reports nothing itself.
 func TestReleaseRemovesWhatACheckoutLeft(t *testing.T) {
 	s := setUp(t)
 	j := s.begin(&tasks.Plan{}, s.job("a"))
-	p, end := j.openSite(t.Context())
+	p, end := j.OpenSite(t.Context())
 	if end != nil {
 		t.Fatalf("%+v", *end)
 	}
 	dir := p.Tree.Root()
-	if err := p.space.Close(); err != nil {
+	if err := p.Space.Close(); err != nil {
 		t.Fatal(err)
 	}
-	p.Tree, p.space = nil, nil
-	p.release(t.Context(), false)
-	if _, err := os.Lstat(dir); err == nil || len(p.origin.Worktrees()) > 0 || s.warnings() != "" {
-		t.Errorf("left: %v, registered: %v, warnings: %s", err, p.origin.Worktrees(), s.warnings())
+	p.Tree, p.Space = nil, nil
+	p.Release(t.Context(), false)
+	if _, err := os.Lstat(dir); err == nil || len(p.Origin.Worktrees()) > 0 || s.warnings() != "" {
+		t.Errorf("left: %v, registered: %v, warnings: %s", err, p.Origin.Worktrees(), s.warnings())
 	}
 	inside := filepath.Join(dir, "repository") // which is not removed
 	git(t, s.repo, "clone", "-q", s.repo, inside)
@@ -124,8 +118,8 @@ func TestReleaseRemovesWhatACheckoutLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.origin = origin
-	p.release(t.Context(), false)
+	p.Origin = origin
+	p.Release(t.Context(), false)
 	if !strings.Contains(s.warnings(), "clean up after the job: remove worktree "+dir) {
 		t.Errorf("warnings: %s", s.warnings())
 	}
@@ -138,10 +132,10 @@ func TestInPlaceBaseIsCommitOfPreviousJob(t *testing.T) {
 	j := s.begin(&tasks.Plan{}, spec)
 	git(t, s.repo, "commit", "-q", "--allow-empty", "-m", "of the job before")
 	p := s.prepared(j)
-	if p.base != git(t, s.repo, "rev-parse", "HEAD") {
-		t.Errorf("the base is %s", p.base)
+	if p.Base != git(t, s.repo, "rev-parse", "HEAD") {
+		t.Errorf("the base is %s", p.Base)
 	}
-	if got := p.branch(); got != "main" {
+	if got := p.Branch(); got != "main" {
 		t.Errorf("it commits to %q", got)
 	}
 }
@@ -159,11 +153,11 @@ func TestPrepareWorksInADirectoryOfARepository(t *testing.T) {
 	spec := s.job("a")
 	spec.Repo.Dir = filepath.Join(s.repo, "web")
 	p := s.prepared(s.begin(&tasks.Plan{}, spec))
-	if p.below != "web" || p.space.Dir() != filepath.Join(s.opts.Work, "trees", "a", "web") {
-		t.Errorf("the workspace is %s, %q in its tree", p.space.Dir(), p.below)
+	if p.Below != "web" || p.Space.Dir() != filepath.Join(s.opts.Work, "trees", "a", "web") {
+		t.Errorf("the workspace is %s, %q in its tree", p.Space.Dir(), p.Below)
 	}
 	writeFile(t, filepath.Join(p.Tree.Root(), "other"), "y\n")
-	writeFile(t, filepath.Join(p.space.Dir(), "app", "x"), "y\n")
+	writeFile(t, filepath.Join(p.Space.Dir(), "app", "x"), "y\n")
 	changes, err := p.Tree.Changes(t.Context(), p.Before)
 	if err != nil || len(changes.Changes) != 1 || changes.Changes[0].Path != "web/app/x" {
 		t.Errorf("the changes are %+v, %v", changes, err)
@@ -178,8 +172,8 @@ func TestPrepareOfOtherKindsOfRepositories(t *testing.T) {
 		spec := s.job("a")
 		spec.Repo = tasks.Repo{Name: "plain", Kind: tasks.RepoCopy, Dir: dir}
 		p := s.prepared(s.begin(&tasks.Plan{}, spec))
-		if text, err := os.ReadFile(filepath.Join(p.space.Dir(), "a")); string(text) != "plain\n" || p.base == "" || !p.linked() {
-			t.Errorf("the workspace has %q, %v; its base is %q", text, err, p.base)
+		if text, err := os.ReadFile(filepath.Join(p.Space.Dir(), "a")); string(text) != "plain\n" || p.Base == "" || !p.Linked() {
+			t.Errorf("the workspace has %q, %v; its base is %q", text, err, p.Base)
 		}
 		if _, err := os.Stat(filepath.Join(dir, ".git")); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("the directory itself became a repository: %v", err)
@@ -190,8 +184,8 @@ func TestPrepareOfOtherKindsOfRepositories(t *testing.T) {
 		spec := s.job("a")
 		spec.Repo = tasks.Repo{Name: "far", Kind: tasks.RepoURL, URL: "file://" + s.repo}
 		p := s.prepared(s.begin(&tasks.Plan{}, spec))
-		if p.base != git(t, s.repo, "rev-parse", "HEAD") || p.InPlace || !p.linked() {
-			t.Errorf("the site is %s at %s", p.Tree.Root(), p.base)
+		if p.Base != git(t, s.repo, "rev-parse", "HEAD") || p.InPlace || !p.Linked() {
+			t.Errorf("the site is %s at %s", p.Tree.Root(), p.Base)
 		}
 	})
 	t.Run("a repository without a commit", func(t *testing.T) {
@@ -200,8 +194,8 @@ func TestPrepareOfOtherKindsOfRepositories(t *testing.T) {
 		git(t, s.repo, "init", "-q", "-b", "trunk")
 		j := s.begin(&tasks.Plan{}, s.job("a"))
 		p := s.prepared(j)
-		if !p.InPlace || p.base != "" || p.branch() != "trunk" {
-			t.Errorf("in place %t, base %q, branch %q", p.InPlace, p.base, p.branch())
+		if !p.InPlace || p.Base != "" || p.Branch() != "trunk" {
+			t.Errorf("in place %t, base %q, branch %q", p.InPlace, p.Base, p.Branch())
 		}
 	})
 }
@@ -221,7 +215,7 @@ func TestFailedPrepareReleasesResources(t *testing.T) {
 	if err := os.RemoveAll(inside); err != nil {
 		t.Fatal(err)
 	}
-	p, end := j.openSite(t.Context())
+	p, end := j.OpenSite(t.Context())
 	if p != nil || end == nil || end.Code != event.CodeRepository || !strings.Contains(end.Detail, "prepare the workspace: ") {
 		t.Fatalf("%+v, %+v", p, end)
 	}
@@ -231,8 +225,8 @@ func TestFailedPrepareReleasesResources(t *testing.T) {
 	spec = s.job("b")
 	spec.Repo.Dir = s.repo
 	j = s.begin(&tasks.Plan{}, spec)
-	j.start.Below = "nowhere"
-	if p, end = j.openSite(t.Context()); p != nil || end == nil {
+	j.Start.Below = "nowhere"
+	if p, end = j.OpenSite(t.Context()); p != nil || end == nil {
 		t.Fatalf("%+v, %+v", p, end)
 	}
 	if out := git(t, s.repo, "worktree", "list"); strings.Contains(out, "trees") {
@@ -245,7 +239,7 @@ func TestSignalCancelsPrepare(t *testing.T) {
 	j := s.begin(&tasks.Plan{}, s.job("a"))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(ending.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
-	if _, end := j.openSite(ctx); end == nil || end.Code != event.CodeInterrupted {
+	if _, end := j.OpenSite(ctx); end == nil || end.Code != event.CodeInterrupted {
 		t.Errorf("%+v", end)
 	}
 }
@@ -256,12 +250,12 @@ func TestConfineFailsWithoutItsDirectories(t *testing.T) {
 	spec.Setup = []string{"true"}
 	j := s.begin(&tasks.Plan{}, spec)
 	writeFile(t, filepath.Join(s.opts.Work, "home"), "in the way")
-	p, end := j.openSite(t.Context())
+	p, end := j.OpenSite(t.Context())
 	if end != nil {
 		t.Fatalf("%+v", *end)
 	}
-	t.Cleanup(func() { p.release(context.WithoutCancel(t.Context()), false) })
-	if end = p.confine(t.Context()); end == nil || end.Code != event.CodeInternal || len(s.of(event.JobStarted)) != 0 {
+	t.Cleanup(func() { p.Release(context.WithoutCancel(t.Context()), false) })
+	if end = p.Confine(t.Context()); end == nil || end.Code != event.CodeInternal {
 		t.Errorf("%+v", end)
 	}
 }
@@ -271,7 +265,7 @@ func TestFullDiskIsReported(t *testing.T) {
 	if !files.IsFull(full) || !files.IsFull(syscall.EDQUOT) || files.IsFull(os.ErrNotExist) {
 		t.Error("a full disk is not recognised")
 	}
-	j := &siteJob{opts: &SiteOptions{Work: "/w"}}
+	j := &Job{opts: &Options{Work: "/w"}}
 	if code, err := ofDisk(j.opts, nil, full); code != event.CodeMachine || !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "TMPDIR is full (/w)") {
 		t.Error(code, err)
 	}
@@ -295,18 +289,18 @@ func TestReleaseSite(t *testing.T) {
 			var left []string
 			s.opts.Trees.Left = func(tree string) { left = append(left, tree) }
 			j := s.begin(&tasks.Plan{}, s.job("a"))
-			p, end := j.openSite(t.Context())
+			p, end := j.OpenSite(t.Context())
 			if end != nil {
 				t.Fatalf("%+v", *end)
 			}
-			if end = p.confine(t.Context()); end == nil {
-				_, end = p.sandboxes.needed()
+			if end = p.Confine(t.Context()); end == nil {
+				_, end = p.Sandboxes.Needed()
 			}
 			if end != nil {
 				t.Fatalf("%+v", *end)
 			}
-			p.release(t.Context(), c.unkept)
-			if _, err := os.Stat(j.outputs().Path()); !errors.Is(err, os.ErrNotExist) {
+			p.Release(t.Context(), c.unkept)
+			if _, err := os.Stat(j.Outputs().Path()); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("a directory without outputs is left: %v", err)
 			}
 			_, err := os.Stat(p.Tree.Root())
@@ -330,7 +324,7 @@ func TestJobCommandEnv(t *testing.T) {
 	spec.Limits = tasks.Limits{Disk: 1 << 30, Processes: 7}
 	j := s.begin(&tasks.Plan{Tools: []tasks.CustomTool{{}}}, spec)
 	p := s.prepared(j)
-	g, err := p.ground(spec.Profile)
+	g, err := p.Ground(spec.Profile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -340,10 +334,10 @@ func TestJobCommandEnv(t *testing.T) {
 	if diff := cmp.Diff([]string{filepath.Join(s.repo, ".millhand")}, g.Hidden); diff != "" {
 		t.Errorf("hidden (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{j.outputs().Path()}, g.Readable); diff != "" {
+	if diff := cmp.Diff([]string{j.Outputs().Path()}, g.Readable); diff != "" {
 		t.Errorf("readable (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{inside, "/somewhere/else"}, p.private()); diff != "" {
+	if diff := cmp.Diff([]string{inside, "/somewhere/else"}, p.Private()); diff != "" {
 		t.Errorf("closed to the job (-want +got):\n%s", diff)
 	}
 	g.Tell(event.Network{Host: "example.com"})
@@ -357,15 +351,15 @@ func TestSandboxIsCreatedOnce(t *testing.T) {
 	spec := s.job("a")
 	j := s.begin(&tasks.Plan{}, spec)
 	p := s.prepared(j)
-	own, err := p.sandboxes.of(t.Context(), "", spec.Profile, false)
-	if err != nil || own != p.sandboxes.own {
+	own, err := p.Sandboxes.Of(t.Context(), "", spec.Profile, false)
+	if err != nil || own != p.Sandboxes.Own {
 		t.Errorf("an agent that may do as much as the job has its own: %v", err)
 	}
-	first, err := p.sandboxes.of(t.Context(), "agent small ", spec.Profile, false)
-	if err != nil || first == p.sandboxes.own || first.Within != p.sandboxes.own {
+	first, err := p.Sandboxes.Of(t.Context(), "agent small ", spec.Profile, false)
+	if err != nil || first == p.Sandboxes.Own || first.Within != p.Sandboxes.Own {
 		t.Fatalf("%+v, %v", first, err)
 	}
-	if second, _ := p.sandboxes.of(t.Context(), "agent small ", spec.Profile, false); second != first {
+	if second, _ := p.Sandboxes.Of(t.Context(), "agent small ", spec.Profile, false); second != first {
 		t.Error("it is made twice")
 	}
 }
@@ -380,7 +374,7 @@ func TestTheJobsBranch(t *testing.T) {
 		{tasks.Job{Commit: &tasks.Commit{Branch: "b"}, Publish: tasks.PublishPatch}, ""},
 		{tasks.Job{Commit: &tasks.Commit{Branch: "b"}, Publish: tasks.PublishPush}, "b"},
 	} {
-		if got := (&site{job: &siteJob{spec: c.spec}}).branch(); got != c.want {
+		if got := (&Site{job: &Job{Spec: c.spec}}).Branch(); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.spec, got, c.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package runner
+package site
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 // checkout is a fresh checkout of the commit that a job would make now, for one verify
 // command.
 type checkout struct {
-	site  *site
+	site  *Site
 	box   *confinement.Confinement
 	setup *confinement.Confinement // of setup commands; often box
 }
@@ -29,15 +29,15 @@ type checkout struct {
 // inClean runs setup and one verify command in a fresh checkout of the job's commit,
 // under the job's profile. A setup command that fails there fails verify, and so does a
 // change that can't be committed.
-func (r verifier) inClean(ctx context.Context, v tasks.Verify) (res commands.Ran, err error) {
-	s := r.site
+func (r Verifier) inClean(ctx context.Context, v tasks.Verify) (res commands.Ran, err error) {
+	s := r.Site
 	j := s.job
 	began := j.opts.Now()
-	restore, err := j.privateDirs().Replace(ctx, false)
+	restore, err := j.PrivateDirs().Replace(ctx, false)
 	if err != nil {
 		return res, err
 	}
-	dir := filepath.Join(j.opts.Work, "clean", j.spec.ID)
+	dir := filepath.Join(j.opts.Work, "clean", j.Spec.ID)
 	c := &checkout{}
 	defer func() {
 		err = errors.Join(err, c.close(), gitfile.RemoveAll(dir), restore())
@@ -51,7 +51,7 @@ func (r verifier) inClean(ctx context.Context, v tasks.Verify) (res commands.Ran
 	if err != nil {
 		return res, err
 	}
-	for _, line := range j.spec.Setup {
+	for _, line := range j.Spec.Setup {
 		res, err := c.site.command(ctx, c.setup, line, setupTimeout)
 		if err != nil || !res.Passed {
 			res.Tail = fmt.Sprintf("setup command %q failed in a clean checkout (%s):\n%s", line, commands.ExitText(res.Verify), res.Tail)
@@ -63,42 +63,42 @@ func (r verifier) inClean(ctx context.Context, v tasks.Verify) (res commands.Ran
 
 // checkOut checks out the commit that the job would make now, and creates the sandbox for
 // the commands there, which can't access the job's workspace.
-func (r verifier) checkOut(ctx context.Context, c *checkout, dir string) error {
-	s := r.site
+func (r Verifier) checkOut(ctx context.Context, c *checkout, dir string) error {
+	s := r.Site
 	j := s.job
-	f, err := s.diff.Find(ctx)
+	f, err := s.Diff.Find(ctx)
 	if err != nil {
 		return err
 	}
-	message := "changes of job " + j.spec.ID
-	if j.spec.Commit != nil {
-		message = j.message(s.base, "", "")
+	message := "changes of job " + j.Spec.ID
+	if j.Spec.Commit != nil {
+		message = j.Message(s.Base, "", "")
 	}
-	author, committer := j.signatures()
-	repo, err := s.Tree.CheckOut(ctx, dir, f.Changes, gitops.CommitOptions{Parent: s.base, Message: message, Author: author, Committer: committer})
+	author, committer := j.Signatures()
+	repo, err := s.Tree.CheckOut(ctx, dir, f.Changes, gitops.CommitOptions{Parent: s.Base, Message: message, Author: author, Committer: committer})
 	if err != nil {
 		return err
 	}
-	if err := owner.AllAs(s.space.Dir(), dir); err != nil {
+	if err := owner.AllAs(s.Space.Dir(), dir); err != nil {
 		return err
 	}
-	c.site = &site{job: j, origin: repo, WorkTree: changes.WorkTree{Tree: repo, InPlace: true}, below: s.below, beside: s.beside}
-	if c.site.space, err = workspace.Open(filepath.Join(repo.Root(), filepath.FromSlash(s.below))); err != nil {
+	c.site = &Site{job: j, Origin: repo, WorkTree: changes.WorkTree{Tree: repo, InPlace: true}, Below: s.Below, beside: s.beside}
+	if c.site.Space, err = workspace.Open(filepath.Join(repo.Root(), filepath.FromSlash(s.Below))); err != nil {
 		return err
 	}
-	g, err := c.site.ground(j.spec.Profile)
+	g, err := c.site.Ground(j.Spec.Profile)
 	if err != nil {
 		return err
 	}
 	g.Readable, g.Caches = s.Tree.Git.Objects.Dirs(), dir+".caches"
-	if s.sandboxes.own != nil {
-		g.Modules = s.sandboxes.own.Modules // the change could name others
+	if s.Sandboxes.Own != nil {
+		g.Modules = s.Sandboxes.Own.Modules // the change could name others
 	}
-	if c.box, err = confinement.Open(ctx, g); err != nil || len(j.spec.Setup) == 0 {
+	if c.box, err = confinement.Open(ctx, g); err != nil || len(j.Spec.Setup) == 0 {
 		c.setup = c.box
 		return err
 	}
-	c.setup, err = setup{c.site}.confine(ctx, g, c.box, "it runs code of the agent's change")
+	c.setup, err = Setup{Site: c.site}.confine(ctx, g, c.box, "it runs code of the agent's change")
 	return err
 }
 
@@ -109,8 +109,8 @@ func (c *checkout) close() error {
 		errs = append(errs, c.setup.Close())
 	}
 	errs = append(errs, c.box.Close())
-	if c.site != nil && c.site.space != nil {
-		errs = append(errs, c.site.space.Close())
+	if c.site != nil && c.site.Space != nil {
+		errs = append(errs, c.site.Space.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -1,4 +1,4 @@
-package runner
+package site
 
 import (
 	"encoding/base64"
@@ -30,10 +30,10 @@ func TestSecretsOfTheConfigurationAreHeldAndHidden(t *testing.T) {
 	if strings.Contains(config(), secret) {
 		t.Errorf("commands can read it:\n%s", config())
 	}
-	if err := j.run.headers.Hide(t.Context(), j.start.Origin.Git); err != nil {
+	if err := j.run.headers.Hide(t.Context(), j.Start.Origin.Git); err != nil {
 		t.Errorf("a second job: %v", err)
 	}
-	j.run.restoreHeaders(t.Context())
+	j.run.Close(t.Context())
 	if !strings.Contains(config(), secret) || s.warnings() != "" {
 		t.Errorf("it is not restored (%s):\n%s", s.warnings(), config())
 	}

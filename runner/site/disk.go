@@ -1,4 +1,4 @@
-package runner
+package site
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 )
 
 // notPrepared returns the stop of a job whose workspace could not be prepared; s is nil if it has none.
-func notPrepared(ctx context.Context, o *SiteOptions, s *site, err error) *ending.Stop {
+func notPrepared(ctx context.Context, o *Options, s *Site, err error) *ending.Stop {
 	if ctx.Err() != nil {
 		return ending.Of(ctx)
 	}
@@ -25,9 +25,9 @@ func notPrepared(ctx context.Context, o *SiteOptions, s *site, err error) *endin
 }
 
 // ofDisk adds the disk that is full or read-only, and a fix, to an error.
-func ofDisk(o *SiteOptions, s *site, err error) (event.Code, error) {
-	if s != nil && s.origin != nil {
-		git := s.origin.Git.Common
+func ofDisk(o *Options, s *Site, err error) (event.Code, error) {
+	if s != nil && s.Origin != nil {
+		git := s.Origin.Git.Common
 		switch {
 		case files.IsFull(err) && files.Full(git):
 			return event.CodeCommit, fmt.Errorf("the disk of the repository is full (%s): free space there: %w", git, err)

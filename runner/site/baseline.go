@@ -1,4 +1,4 @@
-package runner
+package site
 
 import (
 	"context"
@@ -16,14 +16,14 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// baseline runs the verify commands before the agent starts, or uses the results of a job
+// Baseline runs the verify commands before the agent starts, or uses the results of a job
 // for which they would do the same. It ends the job if its environment can't run them, or
 // if the results are not those that the task needs. Its time does not count for the job's
 // time limit.
-func (r verifier) baseline(ctx context.Context) ([]event.Baseline, *ending.Stop) {
-	s := r.site
+func (r Verifier) Baseline(ctx context.Context) ([]event.Baseline, *ending.Stop) {
+	s := r.Site
 	j := s.job
-	if len(j.spec.Verify) == 0 || j.spec.Baseline == tasks.BaselineSkip || j.opts.NoBaseline {
+	if len(j.Spec.Verify) == 0 || j.Spec.Baseline == tasks.BaselineSkip || j.opts.NoBaseline {
 		return nil, nil
 	}
 	began := j.opts.Now()
@@ -37,24 +37,24 @@ func (r verifier) baseline(ctx context.Context) ([]event.Baseline, *ending.Stop)
 		for i := range results {
 			b := &results[i]
 			b.Shared = true
-			b.OutputPath = commands.CopyOutput(j.outputs(), j.opts.Redact, j.opts.Dir, b.OutputPath)
-			j.emit(event.Event{Type: event.BaselineEnded, Baseline: b})
+			b.OutputPath = commands.CopyOutput(j.Outputs(), j.opts.Redact, j.opts.Dir, b.OutputPath)
+			j.Emit(event.Event{Type: event.BaselineEnded, Baseline: b})
 		}
 	}
-	return results, commands.Judge(j.spec.Baseline, results)
+	return results, commands.Judge(j.Spec.Baseline, results)
 }
 
 // key identifies everything that the results depend on; "" if no other job can
 // use them, because it works in the same tree.
-func (r verifier) key() string {
-	s := r.site
+func (r Verifier) key() string {
+	s := r.Site
 	j := s.job
-	if s.InPlace || s.hooks.Has(tasks.JobStart) { // which know the job
+	if s.InPlace || s.Hooks.Has(tasks.JobStart) { // which know the job
 		return ""
 	}
-	l := j.spec.Limits
+	l := j.Spec.Limits
 	key, err := json.Marshal([]any{
-		s.origin.Git.Common, s.base, s.below, j.spec.Setup, j.spec.Verify, j.spec.SetupEnv, j.spec.Profile, l.Disk, l.Memory, l.Processes,
+		s.Origin.Git.Common, s.Base, s.Below, j.Spec.Setup, j.Spec.Verify, j.Spec.SetupEnv, j.Spec.Profile, l.Disk, l.Memory, l.Processes,
 	})
 	if err != nil {
 		return ""
@@ -64,22 +64,22 @@ func (r verifier) key() string {
 
 // unchanged runs the verify commands, and restores the tree if it is the job's own.
 // In the user's tree, what they leave stays, as it does after the agent's work.
-func (r verifier) unchanged(ctx context.Context) (results []event.Baseline, end *ending.Stop) {
-	s := r.site
+func (r Verifier) unchanged(ctx context.Context) (results []event.Baseline, end *ending.Stop) {
+	s := r.Site
 	j := s.job
 	if !s.InPlace {
-		before, err := r.treeAfterSetup(ctx)
+		before, err := r.TreeAfterSetup(ctx)
 		if err != nil {
-			return nil, j.notVerified(ctx, err)
+			return nil, j.NotVerified(ctx, err)
 		}
 		defer func() {
 			if err := s.Tree.Restore(context.WithoutCancel(ctx), before); err != nil && end == nil {
-				end = j.notVerified(ctx, fmt.Errorf("undo what verify commands changed: %w", err))
+				end = j.NotVerified(ctx, fmt.Errorf("undo what verify commands changed: %w", err))
 			}
 		}()
 	}
-	if s.InPlace && verifiesWorkspace(j.spec) {
-		end = s.diff.By(ctx, event.ByBaseline, false, func(ctx context.Context) (end *ending.Stop) {
+	if s.InPlace && verifiesWorkspace(j.Spec) {
+		end = s.Diff.By(ctx, event.ByBaseline, false, func(ctx context.Context) (end *ending.Stop) {
 			results, end = r.each(ctx)
 			return end
 		})
@@ -89,47 +89,47 @@ func (r verifier) unchanged(ctx context.Context) (results []event.Baseline, end 
 }
 
 // each runs the verify commands.
-func (r verifier) each(ctx context.Context) (results []event.Baseline, end *ending.Stop) {
-	s := r.site
+func (r Verifier) each(ctx context.Context) (results []event.Baseline, end *ending.Stop) {
+	s := r.Site
 	j := s.job
-	for _, v := range j.spec.Verify {
+	for _, v := range j.Spec.Verify {
 		r.announce(event.BaselineCommand, v, 0)
 		res, err := r.verify(ctx, v)
 		if err != nil {
-			return nil, j.notVerified(ctx, err)
+			return nil, j.NotVerified(ctx, err)
 		}
 		b := event.Baseline{Name: res.Name, Passed: res.Passed, ExitCode: res.ExitCode, ElapsedMS: res.ElapsedMS, Tail: res.Tail, In: res.In, Fault: r.faultOf(v.Run, res), TimeoutMS: res.TimeoutMS, OutputPath: res.OutputPath}
-		j.emit(event.Event{Type: event.BaselineEnded, Baseline: &b})
+		j.Emit(event.Event{Type: event.BaselineEnded, Baseline: &b})
 		results = append(results, b)
 	}
 	return results, nil
 }
 
-// treeAfterSetup returns the state of the job's own tree.
-func (r verifier) treeAfterSetup(ctx context.Context) (*state.FullState, error) {
-	from := r.site.Before
-	if len(r.site.job.spec.Setup) > 0 || r.site.below != "" || r.site.hooks.Has(tasks.JobStart) {
+// TreeAfterSetup returns the state of the job's own tree.
+func (r Verifier) TreeAfterSetup(ctx context.Context) (*state.FullState, error) {
+	from := r.Site.Before
+	if len(r.Site.job.Spec.Setup) > 0 || r.Site.Below != "" || r.Site.Hooks.Has(tasks.JobStart) {
 		from = nil
 	}
-	return r.site.Tree.FullState(ctx, from)
+	return r.Site.Tree.FullState(ctx, from)
 }
 
 // faultOf is faultOf for a verify command in a site: the fix names the directories of package
 // managers that are only below the workspace.
-func (r verifier) faultOf(line string, v commands.Ran) *event.Fault {
+func (r Verifier) faultOf(line string, v commands.Ran) *event.Fault {
 	f := commands.FaultOf(line, v)
 	if f == nil {
 		return nil
 	}
-	if found, err := preflight.DetectIn(r.site.space.Dir()); err == nil {
+	if found, err := preflight.DetectIn(r.Site.Space.Dir()); err == nil {
 		f.Fix = ecosystem.InDirs(f.Fix, found, []string{line})
 	}
 	return f
 }
 
-// missing describes what the environment lacks for the first failed verify command that
+// Missing describes what the environment lacks for the first failed verify command that
 // shows it; "" if none does.
-func (r verifier) missing(commands []tasks.Verify, failed []commands.Ran) string {
+func (r Verifier) Missing(commands []tasks.Verify, failed []commands.Ran) string {
 	for _, v := range failed {
 		at := slices.IndexFunc(commands, func(c tasks.Verify) bool { return c.Name == v.Name })
 		if f := r.faultOf(commands[at].Run, v); f != nil {

@@ -1,4 +1,4 @@
-package runner
+package site
 
 import (
 	"errors"
@@ -20,16 +20,16 @@ type breach struct {
 
 // fail ends the job: for tampering, which it records, or because the sandbox can't start commands.
 // What the machine refuses is tried again, and ends the job after that, as a [proc.MachineError].
-func (j *siteJob) fail(err error) {
+func (j *Job) fail(err error) {
 	switch {
 	case errors.As(err, new(*proc.MachineError)):
-		j.end(session.Timeout{Code: event.CodeMachine, Reason: err.Error()})
+		j.End(session.Timeout{Code: event.CodeMachine, Reason: err.Error()})
 		return
 	case proc.LacksToStart(err):
 		return
 	}
 	if !errors.As(err, new(*permission.Error)) {
-		j.end(session.Timeout{Code: event.CodeEnvironment, Reason: err.Error()})
+		j.End(session.Timeout{Code: event.CodeEnvironment, Reason: err.Error()})
 		return
 	}
 	j.breach.mu.Lock()
@@ -37,11 +37,11 @@ func (j *siteJob) fail(err error) {
 	if j.breach.err == nil {
 		j.breach.err = err
 	}
-	j.end(err)
+	j.End(err)
 }
 
-// checkGuard returns the end of a phase; tampering takes precedence.
-func (j *siteJob) checkGuard(end *ending.Stop) *ending.Stop {
+// CheckGuard returns the end of a phase; tampering takes precedence.
+func (j *Job) CheckGuard(end *ending.Stop) *ending.Stop {
 	j.breach.mu.Lock()
 	defer j.breach.mu.Unlock()
 	var denied *permission.Error

@@ -1,4 +1,4 @@
-package runner
+package site
 
 import (
 	"context"
@@ -22,11 +22,11 @@ import (
 	"github.com/millhand/millhand/tools/access"
 )
 
-// sandboxes confine the commands of a job in its site.
-type sandboxes struct {
-	site     *site
-	own      *confinement.Confinement            // of the task's own commands; nil before open, or until it is needed
-	onDemand func() *ending.Stop                 // opens it when it is needed; nil: it was opened
+// Sandboxes confine the commands of a job in its site.
+type Sandboxes struct {
+	site     *Site
+	Own      *confinement.Confinement            // of the task's own commands; nil before open, or until it is needed
+	OnDemand func() *ending.Stop                 // opens it when it is needed; nil: it was opened
 	mu       sync.Mutex                          // of own, if it is opened on demand, and narrower
 	narrower map[string]*confinement.Confinement // of agents with more restricted profiles, by name
 }
@@ -34,33 +34,33 @@ type sandboxes struct {
 // open opens the job's sandbox. If only calls of the model run commands, the first call opens it: a
 // job without one needs neither the sandbox nor private directories. In the user's own tree
 // it is opened immediately, because it searches the tree for nested repositories.
-func (b *sandboxes) open(ctx context.Context) *ending.Stop {
-	if g := (confinement.Env{Level: b.site.job.opts.Level}); !b.site.job.onlyCalls() || g.Confines() && b.site.InPlace {
+func (b *Sandboxes) open(ctx context.Context) *ending.Stop {
+	if g := (confinement.Env{Level: b.site.job.opts.Level}); !b.site.job.OnlyCalls() || g.Confines() && b.site.InPlace {
 		return b.create(ctx)
 	}
 	ctx = context.WithoutCancel(ctx) // filters run whatever happens
-	b.onDemand = sync.OnceValue(func() *ending.Stop { return b.create(ctx) })
+	b.OnDemand = sync.OnceValue(func() *ending.Stop { return b.create(ctx) })
 	return nil
 }
 
-// needed returns the sandbox of the task's own commands, and opens it if that is to be done on demand.
-func (b *sandboxes) needed() (*confinement.Confinement, *ending.Stop) {
-	if b.onDemand != nil {
-		if end := b.onDemand(); end != nil {
+// Needed returns the sandbox of the task's own commands, and opens it if that is to be done on demand.
+func (b *Sandboxes) Needed() (*confinement.Confinement, *ending.Stop) {
+	if b.OnDemand != nil {
+		if end := b.OnDemand(); end != nil {
 			return nil, end
 		}
 	}
-	return b.own, nil
+	return b.Own, nil
 }
 
 // create opens the job's sandbox.
-func (b *sandboxes) create(ctx context.Context) *ending.Stop {
+func (b *Sandboxes) create(ctx context.Context) *ending.Stop {
 	s := b.site
 	j := s.job
-	if len(j.spec.Setup)+len(j.spec.Verify) > 0 { // otherwise the session reads the job concurrently
-		s.beside = j.spec.ResolveBeside(s.space.Dir())
+	if len(j.Spec.Setup)+len(j.Spec.Verify) > 0 { // otherwise the session reads the job concurrently
+		s.beside = j.Spec.ResolveBeside(s.Space.Dir())
 	}
-	g, err := s.ground(j.spec.Profile)
+	g, err := s.Ground(j.Spec.Profile)
 	if err != nil {
 		return ending.Fault(event.CodeInternal, err)
 	}
@@ -73,33 +73,33 @@ func (b *sandboxes) create(ctx context.Context) *ending.Stop {
 	case err != nil:
 		return ending.Fault(event.CodeEnvironment, err)
 	}
-	if !j.onlyCalls() { // commands will run
+	if !j.OnlyCalls() { // commands will run
 		box.WatchDisk()
 	}
 	for _, l := range box.Unopened(g) {
-		j.warn(l.Why.Error())
+		j.Warn(l.Why.Error())
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.own = box
+	b.Own = box
 	return nil
 }
 
-// of returns what the commands of a session with a profile get: the job's sandbox, or one below
+// Of returns what the commands of a session with a profile get: the job's sandbox, or one below
 // it if the session's agent may do less than the job, which narrowed names, or if it may change nothing and no
 // program is granted to do so. Setup and verify commands are the task's, not the agent's.
-func (b *sandboxes) of(ctx context.Context, narrowed string, p permission.Profile, granted bool) (*confinement.Confinement, error) {
-	runs := len(b.site.job.plan.Tools) > 0 || !p.Hides("bash")
+func (b *Sandboxes) Of(ctx context.Context, narrowed string, p permission.Profile, granted bool) (*confinement.Confinement, error) {
+	runs := len(b.site.job.Plan.Tools) > 0 || !p.Hides("bash")
 	locked := runs && !granted && !p.MayChange()
 	if narrowed == "" && !locked {
-		return b.own, nil
+		return b.Own, nil
 	}
 	return b.below(ctx, narrowed, p, locked)
 }
 
 // below returns the sandbox of a profile below the job's, with a read-only workspace if it is
 // locked. There is one for each user of it, which the job closes.
-func (b *sandboxes) below(ctx context.Context, of string, p permission.Profile, locked bool) (*confinement.Confinement, error) {
+func (b *Sandboxes) below(ctx context.Context, of string, p permission.Profile, locked bool) (*confinement.Confinement, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if locked {
@@ -108,11 +108,11 @@ func (b *sandboxes) below(ctx context.Context, of string, p permission.Profile, 
 	if c := b.narrower[of]; c != nil {
 		return c, nil
 	}
-	g, err := b.site.ground(p)
+	g, err := b.site.Ground(p)
 	if err != nil {
 		return nil, err
 	}
-	g.Within = b.own
+	g.Within = b.Own
 	if locked {
 		g.LockWorkspace()
 	}
@@ -128,68 +128,68 @@ func (b *sandboxes) below(ctx context.Context, of string, p permission.Profile, 
 }
 
 // close gives up what the job's commands were confined by.
-func (b *sandboxes) close() error {
+func (b *Sandboxes) close() error {
 	var errs []error
 	for _, c := range b.narrower {
 		errs = append(errs, c.Close())
 	}
-	return errors.Join(append(errs, b.own.Close())...)
+	return errors.Join(append(errs, b.Own.Close())...)
 }
 
-// overDisk reports whether at least n consecutive commands ended above the disk limit. It can be
+// OverDisk reports whether at least n consecutive commands ended above the disk limit. It can be
 // called while the sandbox is opened.
-func (b *sandboxes) overDisk(n int) bool {
+func (b *Sandboxes) OverDisk(n int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.own.OverFor(n)
+	return b.Own.OverFor(n)
 }
 
-// checkDiskLimit returns the stop of a job that ends above its disk limit.
-func (b *sandboxes) checkDiskLimit(ctx context.Context) *ending.Stop {
-	if err := b.own.CheckDisk(ctx); err != nil {
+// CheckDiskLimit returns the stop of a job that ends above its disk limit.
+func (b *Sandboxes) CheckDiskLimit(ctx context.Context) *ending.Stop {
+	if err := b.Own.CheckDisk(ctx); err != nil {
 		return &ending.Stop{Code: event.CodeLimit, Detail: "limits.disk: " + err.Error()}
 	}
 	return nil
 }
 
-// ground is what commands under a profile are confined to. Its private
+// Ground is what commands under a profile are confined to. Its private
 // directories are the job's: all of its sessions share them.
-func (s *site) ground(p permission.Profile) (confinement.Env, error) {
+func (s *Site) Ground(p permission.Profile) (confinement.Env, error) {
 	j := s.job
 	g := confinement.Env{
-		Level: j.opts.Level, Workspace: s.space.Dir(), Home: filepath.Join(j.opts.Work, "home", j.spec.ID), Tmp: filepath.Join(j.opts.Work, "tmp", j.spec.ID),
+		Level: j.opts.Level, Workspace: s.Space.Dir(), Home: filepath.Join(j.opts.Work, "home", j.Spec.ID), Tmp: filepath.Join(j.opts.Work, "tmp", j.Spec.ID),
 		Tree: s.Tree.Root(), Git: []string{s.Tree.Git.Own, s.Tree.Git.Common}, InPlace: s.InPlace,
-		Profile: p, Caches: filepath.Join(j.opts.Work, "caches", j.spec.ID), Getenv: j.opts.Getenv, Tools: j.plan.Tools, Beside: s.beside, Limits: j.spec.Limits, Now: j.opts.Now,
-		Tell: j.denied.Once(func(n event.Network) { j.emit(event.Event{Type: event.NetworkRequested, Network: &n}) }),
-		Fail: j.fail, Private: j.run.private,
+		Profile: p, Caches: filepath.Join(j.opts.Work, "caches", j.Spec.ID), Getenv: j.opts.Getenv, Tools: j.Plan.Tools, Beside: s.beside, Limits: j.Spec.Limits, Now: j.opts.Now,
+		Tell: j.denied.Once(func(n event.Network) { j.Emit(event.Event{Type: event.NetworkRequested, Network: &n}) }),
+		Fail: j.fail, Private: j.run.Private,
 	}
 	g.Hidden = s.hidden()
 	if s.InPlace {
-		g.Submodules = s.Tree.Submodules(s.below)
+		g.Submodules = s.Tree.Submodules(s.Below)
 	}
 	if g.Level == sandbox.Full {
-		g.Locked = landing.Edits{Profile: p, Root: s.Tree.Root(), Below: s.below}.Locked(s.tracked())
+		g.Locked = landing.Edits{Profile: p, Root: s.Tree.Root(), Below: s.Below}.Locked(s.tracked())
 	}
-	if err := j.opts.Dir.Mkdir(path.Join("outputs", j.spec.ID)); err == nil { // a full disk ends no job; tools can read saved output
-		g.Readable = append(g.Readable, j.outputs().Path())
+	if err := j.opts.Dir.Mkdir(path.Join("outputs", j.Spec.ID)); err == nil { // a full disk ends no job; tools can read saved output
+		g.Readable = append(g.Readable, j.Outputs().Path())
 	}
 	err := g.Prepare()
 	return g, err
 }
 
-// expectedScratch returns the private directories of a job's commands as they are known before its files exist.
-func (s *site) expectedScratch() access.Scratch {
-	o, job := s.job.opts, s.job.spec.ID
+// ExpectedScratch returns the private directories of a job's commands as they are known before its files exist.
+func (s *Site) ExpectedScratch() access.Scratch {
+	o, job := s.job.opts, s.job.Spec.ID
 	work := confinement.RealPath(o.Work)
-	g := confinement.Env{Level: o.Level, Workspace: s.dir, Home: filepath.Join(work, "home", job), Tmp: filepath.Join(work, "tmp", job), Getenv: o.Getenv}
+	g := confinement.Env{Level: o.Level, Workspace: s.Dir, Home: filepath.Join(work, "home", job), Tmp: filepath.Join(work, "tmp", job), Getenv: o.Getenv}
 	return g.Expected()
 }
 
 // hidden lists what commands can't access in the job's tree: report directories, each as
 // all of the .millhand that it is in.
-func (s *site) hidden() []string {
+func (s *Site) hidden() []string {
 	var list []string
-	for _, dir := range s.private() {
+	for _, dir := range s.Private() {
 		if rel, err := filepath.Rel(s.Tree.Root(), dir); err == nil && filepath.IsLocal(rel) {
 			list = append(list, filepath.Join(s.Tree.Root(), millhandPrefix(rel)))
 		}
@@ -200,21 +200,21 @@ func (s *site) hidden() []string {
 	return list
 }
 
-// outputs is where the calls of the job keep their outputs.
-func (j *siteJob) outputs() *files.Dir { return j.opts.Dir.Sub(path.Join("outputs", j.spec.ID)) }
+// Outputs is where the calls of the job keep their outputs.
+func (j *Job) Outputs() *files.Dir { return j.opts.Dir.Sub(path.Join("outputs", j.Spec.ID)) }
 
-// private lists the directories of reports, and the file of a key, that are closed to the
+// Private lists the directories of reports, and the file of a key, that are closed to the
 // job. A directory that holds the workspace is not: private copies of directories, where jobs work, are in
 // the report directory, and one that a tree worked on in place is in has its reports
 // elsewhere until the end.
-func (s *site) private() []string {
+func (s *Site) Private() []string {
 	j := s.job
 	paths := slices.Clone(j.opts.Private)
 	if file := j.opts.Preflight.Signing.KeyFile; file != "" {
 		paths = append(paths, file)
 	}
 	return slices.DeleteFunc(paths, func(dir string) bool {
-		return pathtree.Within(s.dir, dir)
+		return pathtree.Within(s.Dir, dir)
 	})
 }
 
@@ -228,29 +228,29 @@ func millhandPrefix(rel string) string {
 	return filepath.Join(names...)
 }
 
-// prepareSearch lets the search for private files of the system, which can take a while, begin when
+// PrepareSearch lets the search for private files of the system, which can take a while, begin when
 // the first request of a model has been sent, which it would delay otherwise, or immediately if a
 // job's commands or extensions start before it.
-func (r *siteRun) prepareSearch() {
-	if g := (confinement.Env{Level: r.opts.Level}); !g.Confines() || !r.plan.RunsCommands() {
+func (r *Run) PrepareSearch() {
+	if g := (confinement.Env{Level: r.opts.Level}); !g.Confines() || !r.Plan.RunsCommands() {
 		return
 	}
-	r.search = sync.OnceFunc(func() { r.searching.Go(func() { r.private.Paths() }) })
-	if slices.ContainsFunc(r.plan.Jobs, func(j tasks.Job) bool { return !r.opts.History.Done(j.ID) && !onlyCalls(r.plan, j) }) {
+	r.search = sync.OnceFunc(func() { r.searching.Go(func() { r.Private.Paths() }) })
+	if slices.ContainsFunc(r.Plan.Jobs, func(j tasks.Job) bool { return !r.opts.History.Done(j.ID) && !onlyCalls(r.Plan, j) }) {
 		r.search()
 	}
 }
 
-func (j *siteJob) privateDirs() confinement.PrivateDirs {
+func (j *Job) PrivateDirs() confinement.PrivateDirs {
 	return confinement.PrivateDirs{
-		Paths: []string{filepath.Join(j.opts.Work, "home", j.spec.ID), filepath.Join(j.opts.Work, "tmp", j.spec.ID)},
-		Aside: filepath.Join(j.opts.Work, "aside", j.spec.ID),
+		Paths: []string{filepath.Join(j.opts.Work, "home", j.Spec.ID), filepath.Join(j.opts.Work, "tmp", j.Spec.ID)},
+		Aside: filepath.Join(j.opts.Work, "aside", j.Spec.ID),
 	}
 }
 
 // tracked returns the paths of the workspace that git has. The index of a tree that is
 // changed in place is older than its snapshot, which is made in the sandbox.
-func (s *site) tracked() []string {
+func (s *Site) tracked() []string {
 	if s.Before != nil {
 		return s.Before.Paths()
 	}
@@ -260,7 +260,7 @@ func (s *site) tracked() []string {
 	}
 	var files []string
 	for _, e := range idx.Entries {
-		if state.IsBelow(e.Path, s.below) {
+		if state.IsBelow(e.Path, s.Below) {
 			files = append(files, e.Path)
 		}
 	}

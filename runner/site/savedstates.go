@@ -1,4 +1,4 @@
-package runner
+package site
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"github.com/millhand/millhand/runner/savedsession"
 )
 
-// saved returns the states of the worktree that are saved in the report directory.
-func (s *site) saved() state.Checkpoints {
+// Saved returns the states of the worktree that are saved in the report directory.
+func (s *Site) Saved() state.Checkpoints {
 	o := s.job.opts
 	return state.Checkpoints{
 		Reader: s.Tree.Reader, Store: filepath.Join(o.Dir.Path(), filepath.FromSlash(savedsession.States)),
@@ -24,23 +24,23 @@ func (s *site) saved() state.Checkpoints {
 	}
 }
 
-// save saves the state of the worktree.
-func (s *site) save(ctx context.Context) (state.Saved, error) {
-	store, err := s.openStore()
+// Save saves the state of the worktree.
+func (s *Site) Save(ctx context.Context) (state.Saved, error) {
+	store, err := s.OpenStore()
 	if err != nil {
 		return state.Saved{}, err
 	}
-	return store.Save(ctx, s.ComparedWith(), s.base)
+	return store.Save(ctx, s.ComparedWith(), s.Base)
 }
 
-// openStore returns the states that are saved, with their directory.
-func (s *site) openStore() (state.Checkpoints, error) {
+// OpenStore returns the states that are saved, with their directory.
+func (s *Site) OpenStore() (state.Checkpoints, error) {
 	for _, dir := range []string{path.Dir(savedsession.States), savedsession.States} {
 		if err := s.job.opts.Dir.Mkdir(dir); err != nil {
 			return state.Checkpoints{}, err
 		}
 	}
-	return s.saved(), nil
+	return s.Saved(), nil
 }
 
 // freshStatus is how long the tree counts as it was when the preflight found it clean: the first
@@ -49,19 +49,19 @@ const freshStatus = time.Second
 
 // snapshotOwn sets the state that the changes of a job without a worktree are compared
 // with, and saves it: a job that is resumed continues to be compared with it.
-func (s *site) snapshotOwn(ctx context.Context) (tree string, err error) {
-	past := s.job.history.Facts
+func (s *Site) snapshotOwn(ctx context.Context) (tree string, err error) {
+	past := s.job.History.Facts
 	if err := s.readCommitted(); err != nil {
 		return "", err
 	}
-	if past != nil && past.Start != nil && past.Start.Tree != "" && past.Start.Base == s.base {
-		all, changed, err := s.saved().Snapshot(past.Start.Tree, s.base)
+	if past != nil && past.Start != nil && past.Start.Tree != "" && past.Start.Base == s.Base {
+		all, changed, err := s.Saved().Snapshot(past.Start.Tree, s.Base)
 		if err != nil {
 			return "", err
 		}
-		s.Before = all.Below(s.below)
-		if len(s.dirty) > 0 {
-			s.dirty = changed
+		s.Before = all.Below(s.Below)
+		if len(s.Dirty) > 0 {
+			s.Dirty = changed
 		}
 		return past.Start.Tree, nil
 	}
@@ -72,56 +72,56 @@ func (s *site) snapshotOwn(ctx context.Context) (tree string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if s.Before = all.Below(s.below); s.below == "" {
+	if s.Before = all.Below(s.Below); s.Below == "" {
 		s.Ignored = left
 	}
 	if s.Before.Equal(s.Committed) {
 		if s.Before.Complete() {
 			s.Before = s.Committed
 		}
-		return s.Tree.RootTree(s.base)
+		return s.Tree.RootTree(s.Base)
 	}
-	saved, err := s.save(ctx)
+	saved, err := s.Save(ctx)
 	return saved.Tree, err
 }
 
 // readCommitted sets the state of the base in the directory that the job changes.
-func (s *site) readCommitted() error {
-	committed, err := s.origin.SnapshotOf(s.base)
+func (s *Site) readCommitted() error {
+	committed, err := s.Origin.SnapshotOf(s.Base)
 	if err == nil {
-		s.Committed = committed.Below(s.below)
+		s.Committed = committed.Below(s.Below)
 	}
 	return err
 }
 
 // foundClean sets the state that changes are compared with to that of the base, and returns its
 // tree, if the preflight has just found the job's own tree so; "" if not.
-func (s *site) foundClean() (tree string, err error) {
+func (s *Site) foundClean() (tree string, err error) {
 	j := s.job
-	clean := j.start.Clean
-	if !s.firstInTree || s.base == "" || clean.Commit != s.base || j.opts.Now().Sub(clean.At) >= freshStatus {
+	clean := j.Start.Clean
+	if !s.firstInTree || s.Base == "" || clean.Commit != s.Base || j.opts.Now().Sub(clean.At) >= freshStatus {
 		return "", nil
 	}
 	if err := s.readCommitted(); err != nil {
 		return "", err
 	}
-	if s.Before = s.Committed; s.below == "" {
+	if s.Before = s.Committed; s.Below == "" {
 		s.Ignored = clean.Left
 	}
-	return s.Tree.RootTree(s.base)
+	return s.Tree.RootTree(s.Base)
 }
 
-// keepReplaced copies files of a tree that is changed without a worktree to the report directory,
+// KeepReplaced copies files of a tree that is changed without a worktree to the report directory,
 // if restoring a state replaces them: the user may have changed them after the kill.
-func (s *site) keepReplaced(ctx context.Context, tree string) error {
+func (s *Site) KeepReplaced(ctx context.Context, tree string) error {
 	j := s.job
-	paths, err := s.saved().Replaced(ctx, tree, s.below)
+	paths, err := s.Saved().Replaced(ctx, tree, s.Below)
 	if err != nil || len(paths) == 0 {
 		return err
 	}
-	dir := path.Join("replaced", j.spec.ID)
+	dir := path.Join("replaced", j.Spec.ID)
 	for _, name := range paths {
-		data, err := s.space.Root().ReadFile(strings.TrimPrefix(strings.TrimPrefix(name, s.below), "/"))
+		data, err := s.Space.Root().ReadFile(strings.TrimPrefix(strings.TrimPrefix(name, s.Below), "/"))
 		if err != nil {
 			continue // removed, or not a regular file
 		}
@@ -133,6 +133,6 @@ func (s *site) keepReplaced(ctx context.Context, tree string) error {
 			return fmt.Errorf("copy %s before it is restored: %w", name, err)
 		}
 	}
-	j.warn(fmt.Sprintf("restored the state of the last complete turn: %s; the replaced files are in %s", textcut.List(paths), filepath.Join(j.opts.Dir.Path(), filepath.FromSlash(dir))))
+	j.Warn(fmt.Sprintf("restored the state of the last complete turn: %s; the replaced files are in %s", textcut.List(paths), filepath.Join(j.opts.Dir.Path(), filepath.FromSlash(dir))))
 	return nil
 }

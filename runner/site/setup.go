@@ -1,4 +1,4 @@
-package runner
+package site
 
 import (
 	"context"
@@ -20,27 +20,27 @@ import (
 // setupTimeout is the time limit of one setup command.
 const setupTimeout = 30 * time.Minute
 
-// setup runs the setup commands of a job.
-type setup struct{ site *site }
+// Setup runs the setup commands of a job.
+type Setup struct{ Site *Site }
 
-// run runs the task's setup commands. The first failure ends the job before the first
+// Run runs the task's setup commands. The first failure ends the job before the first
 // model request.
-func (u setup) run(ctx context.Context) (end *ending.Stop) {
-	s := u.site
+func (u Setup) Run(ctx context.Context) (end *ending.Stop) {
+	s := u.Site
 	j := s.job
-	ctx, cancel := s.inTime(ctx)
+	ctx, cancel := s.InTime(ctx)
 	defer cancel()
-	if len(j.spec.Setup) == 0 {
+	if len(j.Spec.Setup) == 0 {
 		return nil
 	}
 	internal := func(err error) *ending.Stop {
 		return ending.Fault(event.CodeInternal, fmt.Errorf("confine the setup commands: %w", err))
 	}
-	g, err := s.ground(j.spec.Profile)
+	g, err := s.Ground(j.Spec.Profile)
 	if err != nil {
 		return internal(err)
 	}
-	box, err := u.confine(ctx, g, s.sandboxes.own, "")
+	box, err := u.confine(ctx, g, s.Sandboxes.Own, "")
 	if ctx.Err() != nil {
 		return ending.Of(ctx)
 	}
@@ -52,9 +52,9 @@ func (u setup) run(ctx context.Context) (end *ending.Stop) {
 			end = internal(err)
 		}
 	}()
-	for _, line := range j.spec.Setup {
-		run := event.Command{Kind: event.SetupCommand, Run: textcut.Head(line, maxCommand, "…")}
-		j.emit(event.Event{Type: event.CommandStarted, Command: new(run)})
+	for _, line := range j.Spec.Setup {
+		run := event.Command{Kind: event.SetupCommand, Run: textcut.Head(line, MaxCommand, "…")}
+		j.Emit(event.Event{Type: event.CommandStarted, Command: new(run)})
 		v, err := s.command(ctx, box, line, setupTimeout)
 		if err != nil && ctx.Err() == nil {
 			return ending.Fault(event.CodeInternal, err)
@@ -65,7 +65,7 @@ func (u setup) run(ctx context.Context) (end *ending.Stop) {
 			return end
 		}
 		run.ExitCode, run.ElapsedMS = &v.ExitCode, v.ElapsedMS
-		j.emit(event.Event{Type: event.CommandEnded, Command: &run})
+		j.Emit(event.Event{Type: event.CommandEnded, Command: &run})
 		if !v.Passed {
 			reason := fmt.Sprintf("setup command %q failed (%s)", line, commands.ExitText(v.Verify)) + commands.SetupFault(line, v)
 			if v.Tail != "" {
@@ -78,8 +78,8 @@ func (u setup) run(ctx context.Context) (end *ending.Stop) {
 }
 
 // settings returns what the setup commands in a site get.
-func (u setup) settings(ctx context.Context, output string) (confinement.Setup, error) {
-	s := u.site
+func (u Setup) settings(ctx context.Context, output string) (confinement.Setup, error) {
+	s := u.Site
 	j := s.job
 	if output == "" {
 		var dirty []string
@@ -89,17 +89,17 @@ func (u setup) settings(ctx context.Context, output string) (confinement.Setup, 
 				return confinement.Setup{}, err
 			}
 		}
-		if output, err = preflight.ModelOutput(ctx, j.spec, s.origin, s.base, dirty); err != nil {
+		if output, err = preflight.ModelOutput(ctx, j.Spec, s.Origin, s.Base, dirty); err != nil {
 			return confinement.Setup{}, err
 		}
 	}
-	found, err := preflight.DetectIn(s.Tree.Root(), s.space.Dir())
+	found, err := preflight.DetectIn(s.Tree.Root(), s.Space.Dir())
 	if err != nil {
 		return confinement.Setup{}, err
 	}
-	made, err := confinement.NewSetup(j.spec, found, output, j.opts.Getenv)
+	made, err := confinement.NewSetup(j.Spec, found, output, j.opts.Getenv)
 	if err != nil {
-		j.warn(fmt.Sprintf("the registries of setup commands: %v", err))
+		j.Warn(fmt.Sprintf("the registries of setup commands: %v", err))
 	}
 	return made, nil
 }
@@ -107,7 +107,7 @@ func (u setup) settings(ctx context.Context, output string) (confinement.Setup, 
 // confine creates the sandbox of the setup commands in a site: with the files and limits
 // of another one there, and the network and the variables of setup. The caller closes it
 // when they have ended.
-func (u setup) confine(ctx context.Context, g confinement.Env, within *confinement.Confinement, output string) (*confinement.Confinement, error) {
+func (u Setup) confine(ctx context.Context, g confinement.Env, within *confinement.Confinement, output string) (*confinement.Confinement, error) {
 	own, err := u.settings(ctx, output)
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (u setup) confine(ctx context.Context, g confinement.Env, within *confineme
 	if err != nil {
 		return nil, err
 	}
-	if err := u.site.job.equip(c, own, g.Home); err != nil {
+	if err := u.Site.job.equip(c, own, g.Home); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
@@ -130,15 +130,15 @@ func (u setup) confine(ctx context.Context, g confinement.Env, within *confineme
 
 // equip gives the confinement of setup commands the user's settings of registries, and their
 // own variables.
-func (j *siteJob) equip(c *confinement.Confinement, u confinement.Setup, home string) error {
+func (j *Job) equip(c *confinement.Confinement, u confinement.Setup, home string) error {
 	if err := c.UseRegistries(u, home); err != nil {
 		return err
 	}
-	if u.Output != "" && len(j.spec.SetupEnv) > 0 {
-		j.warn(fmt.Sprintf("setup commands don't get setup_env (%s): %s", strings.Join(j.spec.SetupEnv, ", "), u.Output))
+	if u.Output != "" && len(j.Spec.SetupEnv) > 0 {
+		j.Warn(fmt.Sprintf("setup commands don't get setup_env (%s): %s", strings.Join(j.Spec.SetupEnv, ", "), u.Output))
 		return nil
 	}
-	for _, name := range j.spec.SetupEnv {
+	for _, name := range j.Spec.SetupEnv {
 		c.Env = proc.Set(c.Env, name, j.opts.Getenv(name))
 	}
 	return nil

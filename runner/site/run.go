@@ -1,4 +1,4 @@
-package runner
+package site
 
 import (
 	"cmp"
@@ -21,8 +21,8 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// SiteOptions are what the sites of a run need of its options.
-type SiteOptions struct {
+// Options are those of a run that its sites need.
+type Options struct {
 	RunID string
 	Dir   *files.Dir // for the run's files
 	// Private are absolute report directories, which commands and tools can't access,
@@ -62,13 +62,13 @@ func (t Trees) discard(tree string) error {
 	return nil
 }
 
-// siteRun is what the sites of a run share.
-type siteRun struct {
-	opts      *SiteOptions
-	plan      *tasks.Plan
+// Run is what the sites of a run share.
+type Run struct {
+	opts      *Options
+	Plan      *tasks.Plan
 	copies    *copies
 	headers   *credentials.Hidden // removed while agents work; pushes use what preflight has read
-	private   *sandbox.Private    // of all jobs: found once
+	Private   *sandbox.Private    // of all jobs: found once
 	search    func()              // begins to search for them, once
 	searching sync.WaitGroup
 	trees     keyedLocks // by root of a tree that is changed in place
@@ -76,52 +76,56 @@ type siteRun struct {
 	unread    sync.Once // the warning of a configuration for OpenCode
 }
 
-func newSiteRun(plan *tasks.Plan, o *SiteOptions) *siteRun {
-	return &siteRun{
-		opts: o, plan: plan, copies: newCopies(o), headers: credentials.NewHidden(),
-		private: cmp.Or(o.System, sandbox.NewPrivate()), search: func() {},
+// NewRun returns what the sites of a run of a plan share.
+func NewRun(plan *tasks.Plan, o *Options) *Run {
+	return &Run{
+		opts: o, Plan: plan, copies: newCopies(o), headers: credentials.NewHidden(),
+		Private: cmp.Or(o.System, sandbox.NewPrivate()), search: func() {},
 	}
 }
 
-// restoreHeaders restores all credentials after the last agent has ended.
-func (r *siteRun) restoreHeaders(ctx context.Context) {
+// Close waits for the search for private files, and restores all credentials. The last agent has ended.
+func (r *Run) Close(ctx context.Context) {
+	r.searching.Wait()
 	if err := r.headers.Restore(context.WithoutCancel(ctx)); err != nil {
 		r.opts.Emit(event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: fmt.Sprint(err)}})
 	}
 }
 
-// siteJob is the specification and state of a running job, without its sessions and what becomes of its changes.
-type siteJob struct {
-	run     *siteRun
-	opts    *SiteOptions // of the run
-	plan    *tasks.Plan
-	spec    tasks.Job
-	start   preflight.Start         // what preflight found
-	history history.Job             // what earlier processes did of it, and what this one does
-	end     context.CancelCauseFunc // ends the job; see stopped for the causes
+// Job is the specification and state of a running job, without its sessions and what becomes of its changes.
+type Job struct {
+	run     *Run
+	opts    *Options // of the run
+	Plan    *tasks.Plan
+	Spec    tasks.Job
+	Start   preflight.Start         // what preflight found
+	History history.Job             // what earlier processes did of it, and what this one does
+	End     context.CancelCauseFunc // ends the job; see ending.Of for the causes
 	breach  breach                  // of git's own files, by a command
 	denied  confinement.DeniedOnce  // hosts that are in the stream
 
-	timeLimit timeLimit
+	TimeLimit timeLimit
 }
 
-// job returns the job for a specification of the plan.
-func (r *siteRun) job(spec tasks.Job) *siteJob {
+// Job returns the job for a specification of the plan.
+func (r *Run) Job(spec tasks.Job) *Job {
 	start := r.opts.Preflight.Start(spec.ID)
 	if start.NoWorkflows != "" {
 		spec = preflight.WithoutWorkflows(spec, start.NoWorkflows)
 	}
-	return &siteJob{run: r, opts: r.opts, plan: r.plan, spec: spec, start: start, history: r.opts.History.Job(spec.ID)}
+	return &Job{run: r, opts: r.opts, Plan: r.Plan, Spec: spec, Start: start, History: r.opts.History.Job(spec.ID)}
 }
 
-func (j *siteJob) warn(text string) {
-	j.emit(event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: text}})
+// Warn emits a warning of the job.
+func (j *Job) Warn(text string) {
+	j.Emit(event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: text}})
 }
 
-func (j *siteJob) emit(e event.Event) {
-	e.Job = j.spec.ID
+// Emit emits an event of the job.
+func (j *Job) Emit(e event.Event) {
+	e.Job = j.Spec.ID
 	j.opts.Emit(e)
 }
 
-// sessionID returns the id of a session with a name.
-func (j *siteJob) sessionID(name string) string { return j.opts.RunID + "/" + name }
+// SessionID returns the id of a session with a name.
+func (j *Job) SessionID(name string) string { return j.opts.RunID + "/" + name }

@@ -1,4 +1,4 @@
-package runner
+package site
 
 import (
 	"context"
@@ -25,7 +25,7 @@ type copies struct {
 	names map[string]bool                         // used in dir
 }
 
-func newCopies(o *SiteOptions) *copies {
+func newCopies(o *Options) *copies {
 	return &copies{
 		dir: filepath.Join(o.Dir.Path(), "repos"), env: o.Git, old: o.History.Past != nil,
 		made: map[string]func() (*gitops.Repo, error){}, names: map[string]bool{},

@@ -1,4 +1,4 @@
-package runner
+package site
 
 import (
 	"cmp"
@@ -9,16 +9,16 @@ import (
 )
 
 // watch runs a hook around a call. What it leaves in the workspace is not the agent's.
-func (r jobHooks) watch(ctx context.Context, run func()) {
-	end := r.site.diff.StartHook(ctx)
+func (r JobHooks) watch(ctx context.Context, run func()) {
+	end := r.Site.Diff.StartHook(ctx)
 	run()
-	if end = cmp.Or(end, r.site.diff.EndHook(ctx)); end != nil && ctx.Err() == nil {
-		r.site.job.fails(end)
+	if end = cmp.Or(end, r.Site.Diff.EndHook(ctx)); end != nil && ctx.Err() == nil {
+		r.Site.job.Fails(end)
 	}
 }
 
-// plugins returns hooks of plugins, of which those that run before and after calls are watched.
-func (r jobHooks) plugins(all []tools.Hook) []tools.Hook {
+// Plugins returns hooks of plugins, of which those that run before and after calls are watched.
+func (r JobHooks) Plugins(all []tools.Hook) []tools.Hook {
 	for i, h := range all {
 		if h.Before != nil {
 			all[i].Before = func(ctx context.Context, c tools.HookCall) (made json.RawMessage, err error) {
