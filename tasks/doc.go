@@ -1,7 +1,7 @@
 // Package tasks has the [Plan]: the list of jobs to run, with every default applied and every
 // name resolved, and what its readers ask of it. It does not read manifests (package manifest)
-// and does not make plans (package expand). A run, a rollout or a resume that needs less than the
-// plan still edits the copy that it was given.
+// and does not make plans (package expand). Nobody edits a plan: a run, a rollout or a resume that
+// needs something else makes another plan of it, by a method of this package.
 //
 // What a manifest defines for all jobs (agents, providers, the search,
 // custom tools, directories of skills) holds for the jobs of all manifests that are

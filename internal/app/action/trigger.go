@@ -20,8 +20,9 @@ type texts struct {
 
 type titled struct{ Title, Body string }
 
-// CommentTarget returns the issue or pull request of an event, on which the input comment posts.
-func CommentTarget(payload []byte) (*tasks.Comment, error) {
+// CommentTarget returns the issue or pull request of an event, on which the input comment posts; sticky is
+// whether it updates the comment of earlier runs.
+func CommentTarget(payload []byte, sticky bool) (*tasks.Comment, error) {
 	var p struct {
 		Issue *struct {
 			Number      int64
@@ -34,9 +35,9 @@ func CommentTarget(payload []byte) (*tasks.Comment, error) {
 	}
 	switch {
 	case p.PullRequest != nil && p.PullRequest.Number > 0:
-		return &tasks.Comment{Number: p.PullRequest.Number}, nil
+		return &tasks.Comment{Number: p.PullRequest.Number, Sticky: sticky}, nil
 	case p.Issue != nil && p.Issue.Number > 0:
-		return &tasks.Comment{Number: p.Issue.Number, Issue: p.Issue.PullRequest == nil}, nil
+		return &tasks.Comment{Number: p.Issue.Number, Issue: p.Issue.PullRequest == nil, Sticky: sticky}, nil
 	}
 	return nil, errors.New("input comment: the event has no issue or pull request; use publish.comment in a manifest, which names one")
 }

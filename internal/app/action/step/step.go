@@ -167,11 +167,7 @@ func (s *Step) commentTarget(ctx context.Context, sticky bool) (*tasks.Comment, 
 	if err != nil {
 		return nil, fmt.Errorf("input comment: read the payload of the event: %w", err)
 	}
-	target, err := action.CommentTarget(payload)
-	if err == nil {
-		target.Sticky = sticky
-	}
-	return target, err
+	return action.CommentTarget(payload, sticky)
 }
 
 // payload reads the payload of the event.

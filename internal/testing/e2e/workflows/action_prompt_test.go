@@ -65,7 +65,7 @@ func TestActionCommentsOnTheEventsSubject(t *testing.T) {
 		`{"pull_request": {"number": -1}, "issue": {"number": -1}}`:       "",
 		`{"comment": {"body": "x"}, "issue": {"number": 8, "title": ""}}`: `{"issue":8,"sticky":false}`,
 	} {
-		target, err := action.CommentTarget([]byte(payload))
+		target, err := action.CommentTarget([]byte(payload), false)
 		if err != nil {
 			if want != "" {
 				t.Errorf("%s: %v", payload, err)
