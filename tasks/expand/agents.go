@@ -10,33 +10,43 @@ import (
 	"github.com/millhand/millhand/tasks/problem"
 )
 
-// defineAgents resolves the agents of all manifests, and adds those built in.
-func (b *builder) defineAgents() {
-	changed := manifest.Gather(b.manifests, func(m *manifest.Manifest) []form.Definition[tasks.Agent] {
+// agentSet are the agents of all manifests, and those built in.
+type agentSet struct {
+	*loaded
+	models  *modelNames
+	texts   *planTexts
+	defined []form.Definition[tasks.Agent]
+}
+
+// newAgents resolves the agents of all manifests, and adds those built in.
+func newAgents(l *loaded, models *modelNames, texts *planTexts) *agentSet {
+	s := &agentSet{loaded: l, models: models, texts: texts}
+	changed := manifest.Gather(s.manifests, func(m *manifest.Manifest) []form.Definition[tasks.Agent] {
 		all := make([]form.Definition[tasks.Agent], len(m.Agents))
 		for i, a := range m.Agents {
-			all[i] = b.defined(a, m)
+			all[i] = s.define(a, m)
 		}
 		return all
 	})
-	for _, m := range b.manifests { // after the notes about those that are left out
+	for _, m := range s.manifests { // after the notes about those that are left out
 		for _, a := range m.Agents {
-			if found := flawsOf(b.manifests, a.Name); len(found.Faults) == 0 && (a.Description != "" && a.Mode != "primary" || a.Mode == "subagent") {
-				found.Report(b.Found)
+			if found := flawsOf(s.manifests, a.Name); len(found.Faults) == 0 && (a.Description != "" && a.Mode != "primary" || a.Mode == "subagent") {
+				found.Report(s.Found)
 			}
 		}
 	}
 	for _, a := range tasks.BuiltInAgents() {
 		i := slices.IndexFunc(changed, func(d form.Definition[tasks.Agent]) bool { return d.Is.Name == a.Name })
 		if i < 0 {
-			b.shared.agents = append(b.shared.agents, form.Definition[tasks.Agent]{Title: manifest.AgentTitle(a.Name), Is: a})
+			s.defined = append(s.defined, form.Definition[tasks.Agent]{Title: manifest.AgentTitle(a.Name), Is: a})
 			continue
 		}
-		b.shared.agents = append(b.shared.agents, changed[i])
+		s.defined = append(s.defined, changed[i])
 		changed = slices.Delete(changed, i, i+1)
 	}
-	b.shared.agents = append(b.shared.agents, changed...)
-	b.shared.agents = slices.DeleteFunc(b.shared.agents, func(d form.Definition[tasks.Agent]) bool { return len(flawsOf(b.manifests, d.Is.Name).Faults) > 0 })
+	s.defined = append(s.defined, changed...)
+	s.defined = slices.DeleteFunc(s.defined, func(d form.Definition[tasks.Agent]) bool { return len(flawsOf(s.manifests, d.Is.Name).Faults) > 0 })
+	return s
 }
 
 // flawsOf returns what is wrong with the file of an agent; nothing if it has none.
@@ -51,14 +61,14 @@ func flawsOf(manifests []*manifest.Manifest, name string) (all form.Flaws) {
 	return all
 }
 
-// defined returns an agent of a manifest over the built-in one of its name. What is wrong
+// define returns an agent of a manifest over the built-in one of its name. What is wrong
 // with one of a file is reported when a task uses it, and before if models may start it.
-func (b *builder) defined(a *manifest.Agent, m *manifest.Manifest) form.Definition[tasks.Agent] {
+func (s *agentSet) define(a *manifest.Agent, m *manifest.Manifest) form.Definition[tasks.Agent] {
 	if a.Flaws == nil {
-		return overBuiltIn(b, a, m)
+		return s.overBuiltIn(a, m)
 	}
 	var d form.Definition[tasks.Agent]
-	late := a.Src.Forgiving(func() { d = overBuiltIn(b, a, m) })
+	late := a.Src.Forgiving(func() { d = s.overBuiltIn(a, m) })
 	found := form.Flaws{Notes: slices.Concat(a.Flaws.Notes, late.Notes), Faults: slices.Concat(a.Flaws.Faults, late.Faults)}
 	if len(found.Faults) > 0 {
 		p := found.Faults[0]
@@ -69,10 +79,10 @@ func (b *builder) defined(a *manifest.Agent, m *manifest.Manifest) form.Definiti
 	return d
 }
 
-// overBuiltIn is defined for an agent without what is wrong with its file.
-func overBuiltIn(b *builder, a *manifest.Agent, m *manifest.Manifest) form.Definition[tasks.Agent] {
+// overBuiltIn is define for an agent without what is wrong with its file.
+func (s *agentSet) overBuiltIn(a *manifest.Agent, m *manifest.Manifest) form.Definition[tasks.Agent] {
 	out, builtIn := tasks.Agent{Name: a.Name}, tasks.BuiltInAgents()
-	i := slices.IndexFunc(builtIn, func(b tasks.Agent) bool { return b.Name == a.Name })
+	i := slices.IndexFunc(builtIn, func(own tasks.Agent) bool { return own.Name == a.Name })
 	if i >= 0 {
 		out = builtIn[i]
 	}
@@ -84,14 +94,14 @@ func overBuiltIn(b *builder, a *manifest.Agent, m *manifest.Manifest) form.Defin
 		out.Max, most = &p.Profile, p.Digest
 	}
 	if a.Body != nil {
-		a.Body.Check(b.Names)
+		a.Body.Check(s.Names)
 		most += a.Narrow(&out)
 	}
 	if a.ModelName != nil {
-		out.Model = b.agentModel(a)
+		out.Model = s.agentModel(a)
 	}
 	if a.Text.Src != nil {
-		out.Prompt = fromEnv(b, a.Text)
+		out.Prompt = s.texts.fromEnv(a.Text)
 	}
 	model := ""
 	if out.Model != nil {
@@ -104,34 +114,34 @@ func overBuiltIn(b *builder, a *manifest.Agent, m *manifest.Manifest) form.Defin
 // agentModel resolves an agent's model. The command line's replaces it, as
 // it replaces that of all others. One in the agent's own file that can't be used is left
 // out, with a note.
-func (b *builder) agentModel(a *manifest.Agent) *tasks.Model {
-	if b.Options.Overrides.Model != "" || a.Flaws != nil && !usable(b, *a.ModelName) {
+func (s *agentSet) agentModel(a *manifest.Agent) *tasks.Model {
+	if s.Options.Overrides.Model != "" || a.Flaws != nil && !s.models.usable(*a.ModelName) {
 		return nil
 	}
-	m := b.modelAt(*a.ModelName)
+	m := s.models.modelAt(*a.ModelName)
 	return &m
 }
 
 // agentOf returns who carries out a task.
-func (b *builder) agentOf(t *manifest.Task) tasks.Agent {
+func (s *agentSet) agentOf(t *manifest.Task) tasks.Agent {
 	name := tasks.DefaultAgent
 	if t.Agent != nil {
 		name = t.Agent.S
 	}
-	known := make([]string, len(b.shared.agents))
-	for i, d := range b.shared.agents {
+	known := make([]string, len(s.defined))
+	for i, d := range s.defined {
 		if d.Is.Name == name {
-			flawsOf(b.manifests, name).Report(b.Found)
+			flawsOf(s.manifests, name).Report(s.Found)
 			return d.Is
 		}
 		known[i] = d.Is.Name
 	}
-	if found := flawsOf(b.manifests, name); len(found.Faults) > 0 {
-		found.Report(b.Found)
+	if found := flawsOf(s.manifests, name); len(found.Faults) > 0 {
+		found.Report(s.Found)
 		return tasks.Agent{}
 	}
-	if b.complete { // or else the manifest that is missing may define it
-		t.Agent.Problem("unknown agent "+problem.Quote(name), b.Found.Suggest(name, known, "known agents: "))
+	if s.complete { // or else the manifest that is missing may define it
+		t.Agent.Problem("unknown agent "+problem.Quote(name), s.Found.Suggest(name, known, "known agents: "))
 	}
 	return tasks.Agent{}
 }

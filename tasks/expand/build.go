@@ -6,88 +6,68 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/manifest"
 	"github.com/millhand/millhand/tasks/manifest/profiles"
-	"github.com/millhand/millhand/tasks/manifest/repolist"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
 // builder makes a plan of manifests. Each of its steps goes on after a
 // problem, so that one run finds all of them.
 type builder struct {
-	*manifest.Loader
-	manifests []*manifest.Manifest
-	complete  bool                                     // no manifest is missing because its file is broken
-	byID      map[string]*manifest.Task                // the tasks by id
-	defaults  manifest.Manifest                        // of keys that no manifest sets
-	override  map[*manifest.Manifest]*profiles.Profile // the command line's profile, as each manifest understands it
-	rendered  int                                      // bytes of texts with variables so far
-
-	shared definitions
+	*loaded
+	defaults manifest.Manifest // of keys that no manifest sets
+	graph    *taskGraph
+	models   *modelNames
+	choice   *profileChoice
+	shared   *sharedDefinitions
+	filler   *jobFiller
 }
 
-// definitions are what the manifests define for all jobs.
-type definitions struct {
-	endpoints       []form.Definition[manifest.Provider]
-	providers       map[string]tasks.Provider // the endpoints, by their names
-	providerNames   []string
-	forges          []tasks.Forge
-	agents          []form.Definition[tasks.Agent]
-	search          []form.Definition[tasks.Search] // at most one
-	tools           []form.Definition[tasks.CustomTool]
-	servers         []form.Definition[manifest.MCPServer]
-	scripts         scriptDefinitions
-	hooks           []form.Definition[manifest.Hook]
-	languageServers []form.Definition[manifest.LanguageServer]
-	skills          []manifest.SkillDir
-}
-
-// draft is a job while it is made.
-type draft struct {
-	job    tasks.Job
-	task   *manifest.Task
-	repo   *repolist.Repo
-	unsure bool      // the task's repositories are not known: what jobs share can't be checked
-	branch string    // what its branch is called by default
-	digest [3]string // of what all jobs of the task share
+// newBuilder resolves what the manifests define for all jobs.
+func newBuilder(l *loaded) *builder {
+	b := &builder{loaded: l, defaults: form.WithDefaults((*manifest.Manifest).Keys), graph: newTaskGraph(l)}
+	b.graph.checkNeeds()
+	texts := &planTexts{getenv: l.Options.Getenv}
+	b.models = &modelNames{l, newProviders(l, texts)}
+	hosts := l.Lists.WithHosts(manifest.ForgesOf(l.manifests))
+	b.shared = &sharedDefinitions{loaded: l, providers: b.models.providers, agents: newAgents(l, b.models, texts), texts: texts, forges: hosts}
+	b.shared.define()
+	b.choice = &profileChoice{otherwise: b.defaults.Profile.S, override: map[*manifest.Manifest]*profiles.Profile{}}
+	b.filler = &jobFiller{l, b.shared.agents, b.models, b.choice, texts}
+	return b
 }
 
 // plan runs the steps. It returns nil after a problem.
 func (b *builder) plan(ctx context.Context, paths []string) (*tasks.Plan, error) {
-	b.index()
-	b.checkNeeds()
-	b.define()
 	b.checkManifests()
-	b.checkOverrides()
-	drafts := b.expand()
-	b.name(drafts)
+	flagValues{b.loaded, b.models}.check()
+	drafts := expandTasks(b.loaded)
+	nameDrafts(drafts)
 	common := map[*manifest.Task]settings{}
 	for _, t := range b.all() {
-		common[t] = b.settingsOf(t)
+		common[t] = b.filler.settingsOf(t)
 	}
 	for _, d := range drafts {
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("load manifests: %w", context.Cause(ctx))
 		}
-		b.fill(d, common[d.task])
+		b.filler.fill(d, common[d.task])
 	}
 	checkBranches(drafts)
 	checkOutputs(drafts)
-	selected := b.selected(drafts)
-	b.checkPublishing(drafts, selected)
-	rollout := planRollout(b, drafts)
+	selected := b.graph.selected(drafts)
+	checkPublishing(b.loaded, drafts, selected)
+	rollout := planRollout(b.loaded, drafts)
 	bars := &barNotes{found: b.Found, looked: map[*manifest.Task]int{}}
 	for _, d := range selected {
 		bars.named(d.task, &d.job)
 		bars.change(d.task, d.job)
 	}
-	notes := b.connect(drafts, selected)
+	notes := b.graph.connect(drafts, selected)
 	if len(b.Found.List) > 0 {
 		return nil, nil
 	}
@@ -99,62 +79,26 @@ func (b *builder) plan(ctx context.Context, paths []string) (*tasks.Plan, error)
 	return p, nil
 }
 
-// all returns the tasks of all manifests in order.
-func (b *builder) all() []*manifest.Task {
-	var all []*manifest.Task
-	for _, m := range b.manifests {
-		all = append(all, m.Tasks...)
-	}
-	return all
-}
-
-// index finds the tasks by their ids, which must differ, and in more than case:
-// they become the names of files.
-func (b *builder) index() {
-	b.byID = map[string]*manifest.Task{}
-	lower := map[string]*manifest.Task{}
-	for _, t := range b.all() {
-		if t.ID.S == "" {
-			continue
-		}
-		first := lower[strings.ToLower(t.ID.S)]
-		switch {
-		case first == nil:
-			t.Unique = true
-			lower[strings.ToLower(t.ID.S)] = t
-		case first.ID.S == t.ID.S:
-			t.ID.Problem(fmt.Sprintf("duplicate task id %s, first at %s", problem.Quote(t.ID.S), first.ID.Position()), "rename one of the tasks")
-		default:
-			t.ID.Problem(fmt.Sprintf("task id %s differs from %s (%s) only in case", problem.Quote(t.ID.S), problem.Quote(first.ID.S), first.ID.Position()), "rename one of the tasks")
-		}
-		b.byID[t.ID.S] = t
-	}
-	if len(b.all()) == 0 && len(b.Found.List) == 0 {
-		b.manifests[0].Problem("missing tasks", "add at least one under tasks:, with an id and a prompt")
-	}
-}
-
 // checkManifests checks what manifests name at their top, used or not.
 func (b *builder) checkManifests() {
-	b.override = map[*manifest.Manifest]*profiles.Profile{}
 	prices := map[string]manifest.Price{}
 	for _, m := range b.manifests {
 		m.Profiles.All()
 		if b.Options.Overrides.Profile != "" {
-			b.override[m] = form.Pointer(b.Profile(b.Options.Overrides.Profile, "--profile", m.Profiles))
+			b.choice.override[m] = form.Pointer(b.Profile(b.Options.Overrides.Profile, "--profile", m.Profiles))
 		}
 		if b.Options.Overrides.Model == "" {
-			b.chainAt(m.Models)
+			b.models.chainAt(m.Models)
 		}
 		if m.Profile != nil {
 			profileAt(m, *m.Profile)
 		}
-		b.checkUnknownPrices(m)
+		checkUnknownPrices(m)
 		for _, p := range m.Prices {
-			if what, fix := b.provider(p.Model); what != "" && !slices.Contains(manifest.LaterProviders, manifest.PrefixOf(p.Model)) {
+			if what, fix := b.models.provider(p.Model); what != "" && !slices.Contains(manifest.LaterProviders, manifest.PrefixOf(p.Model)) {
 				p.KeyProblem(what, fix)
 			}
-			b.checkPrice(p)
+			b.models.checkPrice(p)
 			before, twice := prices[p.Model]
 			if twice && tasks.Digest(before.Price) != tasks.Digest(p.Price) {
 				p.KeyProblem(fmt.Sprintf("the price of %s differs from the one at %s", problem.Quote(p.Model), before.RuleSource()), "state it once")
@@ -205,21 +149,13 @@ func (b *builder) assemble(paths []string, drafts []*draft) *tasks.Plan {
 		p.Jobs[i].Index, p.Jobs[i].Hash = i+1, d.hash()
 		p.Jobs[i].Beside = beside(p.Policies, d.task.Manifest.Src)
 	}
-	b.equip(p)
+	b.shared.equip(p, b.choice)
 	grantWorkspaces(p)
 	protectGranted(p)
 	p.Sources, p.Uses = b.Lists.Planned(), b.Inputs.Uses
-	p.Hash = b.hash(p)
-	b.resolveBeside(p)
+	p.Hash = hashPlan(p, b.shared)
+	b.shared.resolveBeside(p)
 	return p
-}
-
-// lower returns the smaller of two limits; 0 is no limit.
-func lower[T int | money.USD | time.Duration](a, b T) T {
-	if a == 0 || b != 0 && b < a {
-		return b
-	}
-	return a
 }
 
 // locate records the locations of what a queue may refuse.

@@ -281,7 +281,7 @@ tasks:
 			}
 			got := map[string][]string{}
 			for _, j := range p.Jobs {
-				got[j.Task] = append([]string{j.ModelName}, names(j.Fallback)...)
+				got[j.Task] = append([]string{j.ModelName}, modelsAsWritten(j.Fallback)...)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("models (-want +got):\n%s", diff)

@@ -3,19 +3,13 @@ package expand
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/millhand/millhand/internal/files/pathtree"
-	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/manifest"
-	"github.com/millhand/millhand/tasks/problem"
-	"github.com/millhand/millhand/tasks/template"
 )
 
 // beside returns what the commands of a manifest can name: nothing if others wrote it.
@@ -26,81 +20,94 @@ func beside(policies policy.Set, src *form.Source) tasks.Beside {
 	return tasks.Beside{Dir: src.Dir, Home: src.Home}
 }
 
-// define resolves what the manifests define for all jobs.
-func (b *builder) define() {
-	defineProviders(b)
-	b.shared.forges = b.Lists.WithHosts(manifest.ForgesOf(b.manifests))
-	b.defineAgents()
-	b.shared.search = manifest.Gather(b.manifests, func(m *manifest.Manifest) []form.Definition[tasks.Search] { return m.Search })
-	b.shared.tools = manifest.Gather(b.manifests, func(m *manifest.Manifest) []form.Definition[tasks.CustomTool] { return m.Tools })
-	b.shared.servers = servers(b)
-	defineScripts(b)
-	b.shared.hooks = hooks(b.manifests)
-	b.shared.languageServers = languageServers(b)
-	for _, m := range b.manifests {
+// sharedDefinitions are what the manifests define for all jobs.
+type sharedDefinitions struct {
+	*loaded
+	providers       *providerSet
+	agents          *agentSet
+	texts           *planTexts
+	forges          []tasks.Forge
+	search          []form.Definition[tasks.Search] // at most one
+	tools           []form.Definition[tasks.CustomTool]
+	servers         []form.Definition[manifest.MCPServer]
+	scripts         scriptDefinitions
+	hooks           []form.Definition[manifest.Hook]
+	languageServers []form.Definition[manifest.LanguageServer]
+	skills          []manifest.SkillDir
+}
+
+// define resolves them. Providers and agents are resolved already.
+func (d *sharedDefinitions) define() {
+	d.search = manifest.Gather(d.manifests, func(m *manifest.Manifest) []form.Definition[tasks.Search] { return m.Search })
+	d.tools = manifest.Gather(d.manifests, func(m *manifest.Manifest) []form.Definition[tasks.CustomTool] { return m.Tools })
+	d.servers = d.gatherServers()
+	d.scripts = d.gatherScripts()
+	d.hooks = gatherHooks(d.manifests)
+	d.languageServers = d.gatherLanguageServers()
+	for _, m := range d.manifests {
 		for _, s := range m.Skills {
-			if !slices.Contains(b.shared.skills, s) {
-				b.shared.skills = append(b.shared.skills, s)
+			if !slices.Contains(d.skills, s) {
+				d.skills = append(d.skills, s)
 			}
 		}
-		m.Profiles.Check(b.Names)
+		m.Profiles.Check(d.Names)
 	}
 }
 
 // equip puts what define resolved into the plan.
-func (b *builder) equip(p *tasks.Plan) {
-	p.Providers = b.shared.providers
-	p.Forges = b.shared.forges
-	p.Commands = slices.ContainsFunc(b.manifests, func(m *manifest.Manifest) bool { return len(m.Commands) > 0 })
-	p.AgentFiles = slices.ContainsFunc(b.manifests, func(m *manifest.Manifest) bool { return len(m.AgentFiles) > 0 })
-	for _, d := range b.shared.agents {
-		p.Agents = append(p.Agents, d.Is)
+func (d *sharedDefinitions) equip(p *tasks.Plan, choice *profileChoice) {
+	p.Providers = d.providers.byName
+	p.Forges = d.forges
+	p.Commands = slices.ContainsFunc(d.manifests, func(m *manifest.Manifest) bool { return len(m.Commands) > 0 })
+	p.AgentFiles = slices.ContainsFunc(d.manifests, func(m *manifest.Manifest) bool { return len(m.AgentFiles) > 0 })
+	for _, one := range d.agents.defined {
+		p.Agents = append(p.Agents, one.Is)
 	}
-	for _, d := range b.shared.search {
-		p.Search = d.Is
+	for _, one := range d.search {
+		p.Search = one.Is
 	}
-	for _, d := range b.shared.tools {
-		p.Tools = append(p.Tools, d.Is)
+	for _, one := range d.tools {
+		p.Tools = append(p.Tools, one.Is)
 	}
-	for _, d := range b.shared.servers {
-		p.MCP = append(p.MCP, d.Is.MCPServer)
+	for _, one := range d.servers {
+		p.MCP = append(p.MCP, one.Is.MCPServer)
 	}
-	if s := b.shared.scripts.settings; s.Is.Used() || s.Node != nil {
+	if s := d.scripts.settings; s.Is.Used() || s.Node != nil {
 		p.Scripts = s.Is.Scripts
 	}
-	equipHooks(b, p)
-	p.Evidence = planEvidence(b.manifests, b.Sums)
-	p.LSP = planLSP(b.manifests, b.shared.languageServers)
-	for _, s := range b.shared.skills {
+	d.equipHooks(p, choice)
+	p.Evidence = planEvidence(d.manifests, d.Sums)
+	p.LSP = planLSP(d.manifests, d.languageServers)
+	for _, s := range d.skills {
 		p.Skills = append(p.Skills, s.Path)
 	}
-	for _, m := range b.manifests {
+	for _, m := range d.manifests {
 		p.Batch = p.Batch || m.Batch
 		p.Output = tasks.OutputLimits{Lines: lower(p.Output.Lines, m.Output.Lines), Bytes: lower(p.Output.Bytes, m.Output.Bytes)}
 	}
-	d := form.WithDefaults(manifest.OutputLimitKeys)
-	p.Output = tasks.OutputLimits{Lines: cmp.Or(p.Output.Lines, d.Lines), Bytes: cmp.Or(p.Output.Bytes, d.Bytes)}
+	least := form.WithDefaults(manifest.OutputLimitKeys)
+	p.Output = tasks.OutputLimits{Lines: cmp.Or(p.Output.Lines, least.Lines), Bytes: cmp.Or(p.Output.Bytes, least.Bytes)}
 }
 
 // resolveBeside lets the programs of a plan find what they name next to their manifest.
-func (b *builder) resolveBeside(p *tasks.Plan) {
+func (d *sharedDefinitions) resolveBeside(p *tasks.Plan) {
 	resolve := func(src *form.Source, command *[]string, readable *[]tasks.Readable) {
 		*command, *readable = beside(p.Policies, src).ResolveProgram(*command, p.Jobs)
 	}
 	for i := range p.Tools {
-		resolve(b.shared.tools[i].Src, &p.Tools[i].Command, &p.Tools[i].Readable)
+		resolve(d.tools[i].Src, &p.Tools[i].Command, &p.Tools[i].Readable)
 	}
 	for i := range p.MCP {
 		if s := &p.MCP[i]; s.Remote == nil {
-			resolve(b.shared.servers[i].Src, &s.Process.Command, &s.Process.Readable)
+			resolve(d.servers[i].Src, &s.Process.Command, &s.Process.Readable)
 		}
 	}
 	for i := range p.Hooks {
-		resolve(b.shared.hooks[i].Src, &p.Hooks[i].Command, &p.Hooks[i].Readable)
+		resolve(d.hooks[i].Src, &p.Hooks[i].Command, &p.Hooks[i].Readable)
 	}
-	for i, d := range b.shared.languageServers {
+	for i, one := range d.languageServers {
 		s := &p.LSP.Servers[i].Process
-		resolve(d.Src, &s.Command, &s.Readable)
+		resolve(one.Src, &s.Command, &s.Readable)
 	}
 }
 
@@ -139,8 +146,8 @@ func planFollow(manifests []*manifest.Manifest) *tasks.Follow {
 	return all
 }
 
-// hooks resolves the hooks of all manifests.
-func hooks(manifests []*manifest.Manifest) []form.Definition[manifest.Hook] {
+// gatherHooks resolves the hooks of all manifests.
+func gatherHooks(manifests []*manifest.Manifest) []form.Definition[manifest.Hook] {
 	all := manifest.Gather(manifests, func(m *manifest.Manifest) []form.Definition[manifest.Hook] {
 		for i := range m.Hooks {
 			m.Hooks[i].Is.Manifest = m
@@ -162,24 +169,24 @@ func hooks(manifests []*manifest.Manifest) []form.Definition[manifest.Hook] {
 }
 
 // equipHooks puts the hooks into the plan.
-func equipHooks(b *builder, p *tasks.Plan) {
-	for i := range b.shared.hooks {
-		d := &b.shared.hooks[i]
-		if h := &d.Is; h.On.OfRun() {
-			of := b.profileOf(&manifest.Task{Manifest: h.Manifest}) // as of a task without one
-			h.Profile = b.Options.Policies.Under(of.Profile)
-			d.Digest = tasks.Digest(d.Digest, of.Digest)
+func (d *sharedDefinitions) equipHooks(p *tasks.Plan, choice *profileChoice) {
+	for i := range d.hooks {
+		one := &d.hooks[i]
+		if h := &one.Is; h.On.OfRun() {
+			of := choice.profileOf(&manifest.Task{Manifest: h.Manifest}) // as of a task without one
+			h.Profile = d.Options.Policies.Under(of.Profile)
+			one.Digest = tasks.Digest(one.Digest, of.Digest)
 		}
-		p.Hooks = append(p.Hooks, d.Is.Hook)
+		p.Hooks = append(p.Hooks, one.Is.Hook)
 	}
 }
 
-// languageServers resolves the language servers of all manifests.
-func languageServers(b *builder) []form.Definition[manifest.LanguageServer] {
-	all := manifest.Gather(b.manifests, func(m *manifest.Manifest) []form.Definition[manifest.LanguageServer] { return m.LanguageServers })
-	for i, d := range all {
+// gatherLanguageServers resolves the language servers of all manifests.
+func (d *sharedDefinitions) gatherLanguageServers() []form.Definition[manifest.LanguageServer] {
+	all := manifest.Gather(d.manifests, func(m *manifest.Manifest) []form.Definition[manifest.LanguageServer] { return m.LanguageServers })
+	for i, one := range all {
 		p := &all[i].Is.Process
-		p.Environment, p.Secrets = filled(b, d.Is.Written.Environment)
+		p.Environment, p.Secrets = d.texts.filled(one.Is.Written.Environment)
 	}
 	return all
 }
@@ -211,107 +218,17 @@ func diagnosticsWait(manifests []*manifest.Manifest) time.Duration {
 	return wait
 }
 
-// servers resolves the MCP servers of all manifests.
-func servers(b *builder) []form.Definition[manifest.MCPServer] {
-	all := manifest.Gather(b.manifests, func(m *manifest.Manifest) []form.Definition[manifest.MCPServer] { return m.Servers })
-	for i, d := range all {
+// gatherServers resolves the MCP servers of all manifests.
+func (d *sharedDefinitions) gatherServers() []form.Definition[manifest.MCPServer] {
+	all := manifest.Gather(d.manifests, func(m *manifest.Manifest) []form.Definition[manifest.MCPServer] { return m.Servers })
+	for i, one := range all {
 		p := &all[i].Is.Process
-		p.Environment, p.Secrets = filled(b, d.Is.Written.Environment)
-		if r := d.Is.Remote; r != nil {
-			r.Headers, r.Secrets = filled(b, d.Is.WrittenRemote.HeaderTexts)
+		p.Environment, p.Secrets = d.texts.filled(one.Is.Written.Environment)
+		if r := one.Is.Remote; r != nil {
+			r.Headers, r.Secrets = d.texts.filled(one.Is.WrittenRemote.HeaderTexts)
 		}
 	}
 	return all
-}
-
-// filled fills in texts of a server, and returns what of the environment is in them, too.
-func filled(b *builder, texts []template.Template) (values map[string]string, secrets []string) {
-	return filledIn(b, texts), variablesIn(texts, b.Options.Getenv)
-}
-
-// variablesIn returns the values of the variables of the environment in texts.
-func variablesIn(all []template.Template, getenv func(string) string) (secrets []string) {
-	for _, t := range all {
-		for _, s := range t.Segments {
-			if name, ok := strings.CutPrefix(s.Variable, "env."); ok {
-				secrets = append(secrets, getenv(name))
-			}
-		}
-	}
-	return secrets
-}
-
-// grantWorkspaces extends the write keys of processes: a directory that contains the repositories of all jobs
-// includes their workspaces, wherever these are.
-func grantWorkspaces(p *tasks.Plan) {
-	extend := func(s *tasks.Process) {
-		s.Workspace = s.Workspace || slices.ContainsFunc(s.Write, func(dir string) bool {
-			return !slices.ContainsFunc(p.Jobs, func(j tasks.Job) bool {
-				return j.Repo.Dir == "" || !pathtree.Within(form.RealDir(j.Repo.Dir), form.RealDir(dir))
-			})
-		})
-	}
-	for i := range p.MCP {
-		extend(&p.MCP[i].Process)
-	}
-	extend(&p.Scripts.Process)
-}
-
-// protectGranted adds the protected paths of the presets to the profiles of jobs that allow no changes, if a
-// program may change files there nevertheless.
-func protectGranted(p *tasks.Plan) {
-	if !slices.ContainsFunc(p.Grants(), func(g tasks.Grant) bool { return g.Workspace }) {
-		return
-	}
-	for i := range p.Jobs {
-		if j := &p.Jobs[i]; j.Script == nil && !j.Profile.MayChange() {
-			j.Profile = j.Profile.Narrowed("preset edit", permission.Protected("preset edit"))
-		}
-	}
-}
-
-// defineProviders resolves the endpoints of all manifests.
-func defineProviders(b *builder) {
-	b.shared.endpoints = manifest.Gather(b.manifests, func(m *manifest.Manifest) []form.Definition[manifest.Provider] { return m.Providers })
-	b.shared.providers = map[string]tasks.Provider{}
-	for _, d := range b.shared.endpoints {
-		p := d.Is.Provider
-		p.Headers, p.Query = filledIn(b, d.Is.HeaderTexts), filledIn(b, d.Is.QueryTexts)
-		for _, m := range d.Is.Facts {
-			b.checkFacts(d.Key.Value, m)
-		}
-		b.shared.providers[d.Key.Value] = p
-	}
-	b.shared.providerNames = slices.Sorted(maps.Keys(b.shared.providers))
-}
-
-// filledIn fills in texts that are the same for all jobs; nil for none.
-func filledIn(b *builder, all []template.Template) map[string]string {
-	if len(all) == 0 {
-		return nil
-	}
-	out := map[string]string{}
-	for _, t := range all {
-		s := fromEnv(b, t)
-		if strings.ContainsAny(s, "\r\n\x00") {
-			t.Problem(t.Label+" contains a line break after its variables are filled in", "write one line")
-		}
-		out[t.Key.Value] = s
-	}
-	return out
-}
-
-// fromEnv fills in a text that is the same for all jobs: it knows no variables
-// but those of the environment.
-func fromEnv(b *builder, t template.Template) string {
-	for _, p := range t.Segments {
-		if p.Variable != "" && !strings.HasPrefix(p.Variable, "env.") {
-			t.Unknown(p, fmt.Sprintf("the variable %s is not known here", problem.Quote(p.Variable)), "write ${{ env.NAME }}: this text is the same for all jobs")
-			return ""
-		}
-	}
-	out, _ := t.Render(template.Scope{Getenv: b.Options.Getenv})
-	return out
 }
 
 // scriptDefinitions are the tool files and plugins of all manifests.
@@ -320,29 +237,22 @@ type scriptDefinitions struct {
 	settings       form.Definition[manifest.Scripts] // with the files and plugins
 }
 
-// defineScripts resolves the tool files and plugins of all manifests.
-func defineScripts(b *builder) {
-	d := &b.shared.scripts
-	d.files = manifest.Gather(b.manifests, func(m *manifest.Manifest) []form.Definition[tasks.ScriptFile] { return m.ToolFiles })
-	d.plugins = manifest.Gather(b.manifests, func(m *manifest.Manifest) []form.Definition[tasks.ScriptFile] { return m.Plugins })
-	d.settings = form.Definition[manifest.Scripts]{Is: form.WithDefaults((*manifest.Scripts).Keys)}
-	for _, given := range manifest.Gather(b.manifests, func(m *manifest.Manifest) []form.Definition[manifest.Scripts] { return m.Scripts }) {
-		d.settings = given
+// gatherScripts resolves the tool files and plugins of all manifests.
+func (d *sharedDefinitions) gatherScripts() scriptDefinitions {
+	var all scriptDefinitions
+	all.files = manifest.Gather(d.manifests, func(m *manifest.Manifest) []form.Definition[tasks.ScriptFile] { return m.ToolFiles })
+	all.plugins = manifest.Gather(d.manifests, func(m *manifest.Manifest) []form.Definition[tasks.ScriptFile] { return m.Plugins })
+	all.settings = form.Definition[manifest.Scripts]{Is: form.WithDefaults((*manifest.Scripts).Keys)}
+	for _, given := range manifest.Gather(d.manifests, func(m *manifest.Manifest) []form.Definition[manifest.Scripts] { return m.Scripts }) {
+		all.settings = given
 	}
-	s := &d.settings.Is
-	s.Process.Environment, s.Process.Secrets = filled(b, s.Written.Environment)
-	for _, f := range d.files {
+	s := &all.settings.Is
+	s.Process.Environment, s.Process.Secrets = d.texts.filled(s.Written.Environment)
+	for _, f := range all.files {
 		s.ToolFiles = append(s.ToolFiles, f.Is)
 	}
-	for _, f := range d.plugins {
+	for _, f := range all.plugins {
 		s.Plugins = append(s.Plugins, f.Is)
 	}
-}
-
-// hashScripts identifies the tool files and plugins; nil without any.
-func hashScripts(d scriptDefinitions) []string {
-	if !d.settings.Is.Used() {
-		return nil
-	}
-	return slices.Concat(form.Digests(d.files), form.Digests(d.plugins), []string{d.settings.Digest})
+	return all
 }

@@ -2,7 +2,6 @@ package expand
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -13,16 +12,14 @@ import (
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/manifest"
 	"github.com/millhand/millhand/tasks/manifest/repolist"
-	"github.com/millhand/millhand/tasks/problem"
-	"github.com/millhand/millhand/tasks/template"
 )
 
-// expand makes a draft for each task, repository and combination.
-func (b *builder) expand() []*draft {
+// expandTasks makes a draft for each task, repository and combination.
+func expandTasks(l *loaded) []*draft {
 	var drafts []*draft
 	total := 0
-	for _, t := range b.all() {
-		repos, known := b.reposOf(t)
+	for _, t := range l.all() {
+		repos, known := reposOf(l, t)
 		if total += max(1, t.Matrix.Size()+len(t.Matrix.Include)) * len(repos); total > tasks.MaxJobs {
 			mentionOf(t).Problem(fmt.Sprintf("the plan has more than %d jobs", tasks.MaxJobs), "split it")
 			return nil
@@ -54,7 +51,7 @@ func mentionOf(t *manifest.Task) form.Value {
 // reposOf returns where a task works: its repos, or those of its manifest, or else
 // the repository that the current directory is in. That one also replaces those that
 // are not known after a problem.
-func (b *builder) reposOf(t *manifest.Task) (repos []repolist.Repo, known bool) {
+func reposOf(l *loaded, t *manifest.Task) (repos []repolist.Repo, known bool) {
 	list := t.Repos
 	if len(list.Repos) == 0 && !list.Incorrect {
 		list = t.Manifest.Repos
@@ -62,22 +59,22 @@ func (b *builder) reposOf(t *manifest.Task) (repos []repolist.Repo, known bool) 
 	if len(list.Repos) > 0 && !list.Incorrect {
 		return list.Repos, !slices.ContainsFunc(list.Repos, func(r repolist.Repo) bool { return r.Unlisted })
 	}
-	dir := b.Options.Dir
+	dir := l.Options.Dir
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = cmp.Or(tasks.TopOf(real), dir)
 	}
 	current := repolist.NewRepo(tasks.RepoPath, ".", dir)
-	if by, what := current.Refused(b.Options.Policies.Own()); what != "" && !list.Incorrect {
+	if by, what := current.Refused(l.Options.Policies.Own()); what != "" && !list.Incorrect {
 		what, fix := form.Refusal(what, by)
-		b.flagProblem("current directory", what, fix)
+		l.flagProblem("current directory", what, fix)
 	}
 	return []repolist.Repo{current}, !list.Incorrect
 }
 
-// name gives the drafts' repositories their names, and the drafts their ids
+// nameDrafts gives the drafts' repositories their names, and the drafts their ids
 // and default branches: none depends on the machine, the run or what was
 // selected.
-func (b *builder) name(drafts []*draft) {
+func nameDrafts(drafts []*draft) {
 	var repos []repolist.Repo
 	seen := map[string]bool{}
 	reposOf := map[*manifest.Task]map[string]bool{}
@@ -133,48 +130,4 @@ func (d *draft) slug(repo string) slug {
 	}
 	s.full = strings.Join(full, "\x00")
 	return s
-}
-
-// Load reads manifests and returns the plan that they and the command line
-// make together. Its error is a [problem.List] with every mistake in all of the
-// files, or else that of reading standard input or of ctx.
-// What it returns beside an error is nil.
-//
-// With several manifests the strictest wins: the smallest number of concurrent
-// jobs and the smallest budget that any of them states, and allow_dirty and
-// allow_unknown_price only if all of them do. Of clones the largest number holds.
-func Load(ctx context.Context, paths []string, o tasks.Options) (*tasks.Plan, error) {
-	return manifest.Under(ctx, strings.Join(paths, ", "), func() (*tasks.Plan, error) { return load(ctx, paths, o) })
-}
-
-func load(ctx context.Context, paths []string, o tasks.Options) (*tasks.Plan, error) {
-	l := manifest.NewLoader(ctx, o)
-	if slices.Contains(paths, "-") {
-		l.Inputs.Taken = "a manifest"
-	}
-	var manifests []*manifest.Manifest
-	for _, path := range paths {
-		m, err := l.Manifest(ctx, path)
-		if err != nil {
-			return nil, err
-		}
-		if m != nil {
-			manifests = append(manifests, m)
-		}
-	}
-	if len(paths) == 0 {
-		l.Found.Add(problem.Problem{File: "millhand", What: "no manifest is named", Fix: "name at least one file"})
-	}
-	b := &builder{defaults: form.WithDefaults((*manifest.Manifest).Keys), Loader: l, manifests: manifests, complete: len(manifests) == len(paths)}
-	plan, err := b.plan(ctx, paths)
-	if err != nil {
-		return nil, err
-	}
-	if err := l.Found.Err(); err != nil {
-		return nil, err
-	}
-	if run := l.Run; run.Used && run.ID != template.AnyRun {
-		err = hashForAnyRun(plan, ctx, paths, o)
-	}
-	return plan, err
 }

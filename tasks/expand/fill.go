@@ -5,21 +5,15 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/tasks"
-	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/manifest"
 	"github.com/millhand/millhand/tasks/manifest/profiles"
 	"github.com/millhand/millhand/tasks/problem"
 	"github.com/millhand/millhand/tasks/template"
 )
-
-// maxRenderedPlan bounds all texts of a plan with their variables filled in,
-// in bytes.
-const maxRenderedPlan = 128 << 20
 
 // settings are what the jobs of one task have in common.
 type settings struct {
@@ -34,17 +28,26 @@ type settings struct {
 	digest   [3]string
 }
 
-func (b *builder) settingsOf(t *manifest.Task) settings {
-	vars := b.varsOf(t)
+// jobFiller completes drafts.
+type jobFiller struct {
+	*loaded
+	agents *agentSet
+	models *modelNames
+	choice *profileChoice
+	texts  *planTexts
+}
+
+func (f *jobFiller) settingsOf(t *manifest.Task) settings {
+	vars := f.varsOf(t)
 	t.Condition.CheckNames(vars, t.Matrix.Names())
-	a := b.agentOf(t)
+	a := f.agents.agentOf(t)
 	out := settings{
-		vars: vars, agent: a.Name, profile: b.profileOf(t), limits: b.limitsOf(t, a),
+		vars: vars, agent: a.Name, profile: f.choice.profileOf(t), limits: f.limitsOf(t, a),
 		sampling: a.Sampling.Over(t.Manifest.Sampling),
 	}
-	out.profile.Profile = b.Options.Policies.Under(out.profile.Profile)
-	out.setupEnv = setupVariables(t, &b.Names, b.Options.Getenv)
-	models := b.modelsOf(t, a)
+	out.profile.Profile = f.Options.Policies.Under(out.profile.Profile)
+	out.setupEnv = setupVariables(t, &f.Names, f.Options.Getenv)
+	models := f.models.modelsOf(t, a)
 	if len(models) > 0 {
 		out.model = models[0]
 	}
@@ -56,50 +59,50 @@ func (b *builder) settingsOf(t *manifest.Task) settings {
 }
 
 // fill completes a draft: every default applied, every variable filled in.
-func (b *builder) fill(d *draft, with settings) {
+func (f *jobFiller) fill(d *draft, with settings) {
 	t, j := d.task, &d.job
-	s := template.Scope{Vars: with.vars, Matrix: j.Matrix, Repo: j.Repo, Task: t.ID.S, Run: b.Run, Getenv: b.Options.Getenv, Event: b.Event}
+	s := template.Scope{Vars: with.vars, Matrix: j.Matrix, Repo: j.Repo, Task: t.ID.S, Run: f.Run, Getenv: f.Options.Getenv, Event: f.Event}
 	j.Model, j.ModelName, j.Fallback = with.model.ID, with.model.Name, with.fallback
 	j.Agent, j.Sampling, j.Schema = with.agent, with.sampling, t.Output.Schema.Doc
 	j.Output, j.Findings = outputOf(t, s), t.Output.Schema.Findings
 	j.Profile = with.profile.Profile
-	j.Protect = b.Options.Policies.Protected()
+	j.Protect = f.Options.Policies.Protected()
 	if own := t.Commit.Protect; len(own) > 0 && !t.Commit.Off {
 		j.Profile, j.Protect = j.Profile.Narrowed("commit.protect", own), slices.Concat(own, j.Protect)
 	}
 	j.Instructions = t.Manifest.Instructions
 	j.Limits = with.limits
 	j.Attempts, j.RequireChanges = t.Attempts, t.RequireChanges
-	j.Change = changeOf(t.Change, b, s)
+	j.Change = changeOf(t.Change, f.texts, s)
 	d.digest = with.digest
 	var values []template.Span
 	inPrompt := s
 	inPrompt.Prompt = true
-	j.Prompt, values = b.fillIn(t.Prompt, inPrompt)
+	j.Prompt, values = f.texts.fillIn(t.Prompt, inPrompt)
 	j.Mentions = template.Mentions(j.Prompt, values)
-	b.checkMentions(t, j)
+	checkMentions(t, j)
 	for _, line := range t.Setup {
-		j.Setup = append(j.Setup, b.render(line, s))
+		j.Setup = append(j.Setup, f.texts.render(line, s))
 	}
 	j.SetupEnv, j.Script = with.setupEnv, t.ScriptOf()
 	for _, c := range t.Verify {
-		c.Run = b.render(c.Line, s)
+		c.Run = f.texts.render(c.Line, s)
 		j.Verify = append(j.Verify, c.Verify)
 	}
 	if len(j.Verify) > 0 {
 		j.Baseline = t.Baseline
 	}
 	if !t.Commit.Off {
-		j.Commit = b.commitOf(d, s)
+		j.Commit = f.commitOf(d, s)
 	}
 	if inPlace := j.Commit == nil || j.Commit.Branch == tasks.CurrentBranch; inPlace && j.Repo.Kind == tasks.RepoPath {
 		t.Commit.Location(t).Refused(policy.InPlace, "work in place", "")
 	}
-	j.Publish = cmp.Or(b.Options.Overrides.Publish, t.Publish.Mode)
+	j.Publish = cmp.Or(f.Options.Overrides.Publish, t.Publish.Mode)
 	if j.Publish == tasks.PublishPR {
-		j.Pull = pullRequestOf(t.Publish, b, s)
+		j.Pull = pullRequestOf(t.Publish, f.texts, s)
 	}
-	j.Comment = commentOf(t.Publish.Comment, s, b.Options.Overrides.Publish)
+	j.Comment = commentOf(t.Publish.Comment, s, f.Options.Overrides.Publish)
 	j.Changing = j.RequireChanges || !j.Change.IsZero() || t.Commit.IsWritten() || j.Publish != tasks.PublishNone
 	j.Skip, j.If = t.Condition.Decide(s)
 }
@@ -120,38 +123,13 @@ func setupVariables(t *manifest.Task, names *profiles.Vocabulary, getenv func(st
 	return all
 }
 
-// render fills in a template. After a problem, and once the plan's texts are
-// too large, it returns "".
-func (b *builder) render(t template.Template, s template.Scope) string {
-	out, _ := b.fillIn(t, s)
-	return out
-}
-
-// fillIn is render that also returns where the values are.
-func (b *builder) fillIn(t template.Template, s template.Scope) (string, []template.Span) {
-	if t.Src == nil || b.rendered > maxRenderedPlan {
-		return "", nil
-	}
-	out, values, ok := t.FillIn(s)
-	if len(t.Segments) > 1 {
-		b.rendered += len(out)
-	}
-	switch {
-	case b.rendered > maxRenderedPlan:
-		t.Problem("the texts of the plan exceed 128 MiB after their variables are filled in", "split the plan")
-	case ok && strings.TrimSpace(out) == "":
-		t.Problem(t.Label+" is empty after its variables are filled in", "give the variables values")
-	}
-	return out, values
-}
-
 // varsOf returns the variables that a task sees: its own over the manifest's,
 // and those of the command line over both where they are declared.
-func (b *builder) varsOf(t *manifest.Task) map[string]string {
+func (f *jobFiller) varsOf(t *manifest.Task) map[string]string {
 	vars := map[string]string{}
 	maps.Copy(vars, t.Manifest.Vars)
 	maps.Copy(vars, t.Vars)
-	for k, v := range b.Options.Overrides.Vars {
+	for k, v := range f.Options.Overrides.Vars {
 		if _, declared := vars[k]; declared {
 			vars[k] = v
 		}
@@ -161,50 +139,24 @@ func (b *builder) varsOf(t *manifest.Task) map[string]string {
 
 // limitsOf returns a task's limits. Its agent and the command line lower the
 // number of turns that is written, and replace the default.
-func (b *builder) limitsOf(t *manifest.Task, a tasks.Agent) tasks.Limits {
+func (f *jobFiller) limitsOf(t *manifest.Task, a tasks.Agent) tasks.Limits {
 	written := manifest.LimitsOver(t.Limits, t.Manifest.Limits)
 	written.Turns = lower(written.Turns, a.Turns)
-	if most := b.Options.Overrides.MaxTurns; most > 0 {
+	if most := f.Options.Overrides.MaxTurns; most > 0 {
 		written.Turns = lower(written.Turns, most)
 	}
 	return manifest.LimitsOver(written, manifest.DefaultLimits())
 }
 
-// profileOf returns a task's profile: the command line's, its own or its
-// manifest's.
-func (b *builder) profileOf(t *manifest.Task) profiles.Profile {
-	m := t.Manifest
-	written, _ := m.Profiles.Find(b.defaults.Profile.S)
-	switch {
-	case t.Profile != nil:
-		written = profileAt(m, *t.Profile)
-	case m.Profile != nil:
-		written = profileAt(m, *m.Profile)
-	}
-	if p := b.override[m]; p != nil {
-		return *p
-	}
-	return written
-}
-
-// profileAt finds a profile that a manifest names.
-func profileAt(m *manifest.Manifest, name form.Text) profiles.Profile {
-	p, ok := m.Profiles.Find(name.S)
-	if !ok && m.Profiles.Body(name.S) == nil {
-		name.Problem("unknown profile "+problem.Quote(name.S), name.Src.Found.Suggest(name.S, m.Profiles.Names(), "known profiles: "))
-	}
-	return p
-}
-
 // commitOf returns how a draft's changes are committed.
-func (b *builder) commitOf(d *draft, s template.Scope) *tasks.Commit {
+func (f *jobFiller) commitOf(d *draft, s template.Scope) *tasks.Commit {
 	from := d.task.Commit
 	c := &tasks.Commit{Author: from.Author, Branch: d.branch, IfExists: from.IfExists, WIP: from.WIP, Sign: from.Sign, Include: from.Include}
 	for _, r := range d.job.Protect {
 		c.Protect = append(c.Protect, r.Pattern)
 	}
 	if from.Message != nil {
-		c.Message = b.render(*from.Message, s)
+		c.Message = f.texts.render(*from.Message, s)
 	}
 	if from.Branch == nil {
 		return c
@@ -225,7 +177,7 @@ func (b *builder) commitOf(d *draft, s template.Scope) *tasks.Commit {
 
 // checkMentions records what a job's prompt names and its profile can never
 // allow.
-func (b *builder) checkMentions(t *manifest.Task, j *tasks.Job) {
+func checkMentions(t *manifest.Task, j *tasks.Job) {
 	if len(j.Mentions) > template.MaxMentions {
 		t.Prompt.Problem(fmt.Sprintf("the prompt names more than %d files and commands", template.MaxMentions), "name directories, or let the agent look")
 		j.Mentions = nil

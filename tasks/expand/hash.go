@@ -1,46 +1,48 @@
 package expand
 
 import (
+	"slices"
+
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
 )
 
-// hash identifies what a plan does. It leaves out what differs between machines
+// hashPlan identifies what a plan does. It leaves out what differs between machines
 // without changing that: absolute directories, positions of rules, the names of the
 // manifests, and the ids of jobs, which may hold the name of the current
 // directory. It also leaves out how many jobs run concurrently and the run's
 // budget: a run that exceeded its budget is resumed with a larger one.
-func (b *builder) hash(p *tasks.Plan) string {
+func hashPlan(p *tasks.Plan, shared *sharedDefinitions) string {
 	jobs := make([]string, len(p.Jobs))
 	for i, j := range p.Jobs {
 		jobs[i] = j.Hash
 	}
-	hash := tasks.Digest(p.AllowDirty, p.AllowUnknownPrice, p.Prices, jobs, b.hashEquipment(p), p.Batch, p.Output)
+	hash := tasks.Digest(p.AllowDirty, p.AllowUnknownPrice, p.Prices, jobs, shared.digest(p.Evidence), p.Batch, p.Output)
 	return withNew(hash, p, planFields)
 }
 
-// hashEquipment identifies what jobs have beside what they say themselves.
-func (b *builder) hashEquipment(p *tasks.Plan) string {
-	skills := make([]string, len(b.shared.skills))
-	for i, s := range b.shared.skills {
+// digest identifies what jobs have beside what they state themselves.
+func (d *sharedDefinitions) digest(evidence *tasks.Evidence) string {
+	skills := make([]string, len(d.skills))
+	for i, s := range d.skills {
 		skills[i] = s.Written
 	}
-	if len(b.shared.servers) > 0 { // so that other plans keep their hash
-		skills = append(skills, tasks.Digest(form.Digests(b.shared.servers)))
+	if len(d.servers) > 0 { // so that other plans keep their hash
+		skills = append(skills, tasks.Digest(form.Digests(d.servers)))
 	}
-	if scripts := hashScripts(b.shared.scripts); scripts != nil {
+	if scripts := hashScripts(d.scripts); scripts != nil {
 		skills = append(skills, tasks.Digest(scripts))
 	}
-	if len(b.shared.hooks) > 0 {
-		skills = append(skills, tasks.Digest("hooks", form.Digests(b.shared.hooks)))
+	if len(d.hooks) > 0 {
+		skills = append(skills, tasks.Digest("hooks", form.Digests(d.hooks)))
 	}
-	if len(b.shared.languageServers) > 0 {
-		skills = append(skills, tasks.Digest(form.Digests(b.shared.languageServers), diagnosticsWait(b.manifests)))
+	if len(d.languageServers) > 0 {
+		skills = append(skills, tasks.Digest(form.Digests(d.languageServers), diagnosticsWait(d.manifests)))
 	}
-	if p.Evidence != nil {
-		skills = append(skills, tasks.Digest("evidence", p.Evidence.Sign))
+	if evidence != nil {
+		skills = append(skills, tasks.Digest("evidence", evidence.Sign))
 	}
-	return tasks.Digest(form.Digests(b.shared.endpoints), form.Digests(b.shared.agents), form.Digests(b.shared.search), form.Digests(b.shared.tools), skills)
+	return tasks.Digest(form.Digests(d.providers.endpoints), form.Digests(d.agents.defined), form.Digests(d.search), form.Digests(d.tools), skills)
 }
 
 // hash identifies what a job does, by the fields that jobFields decides on.
@@ -52,7 +54,7 @@ func (d *draft) hash() string {
 	}
 	hash := tasks.Digest(
 		j.Task, j.Repo.Kind, d.repo.Written, j.Repo.Ref, j.Repo.Depth, j.Matrix,
-		j.Prompt, j.Mentions, j.Agent, j.ModelName, names(j.Fallback), j.Sampling, d.digest, j.Limits,
+		j.Prompt, j.Mentions, j.Agent, j.ModelName, modelsAsWritten(j.Fallback), j.Sampling, d.digest, j.Limits,
 		j.Setup, j.SetupEnv, j.Verify, j.Baseline, j.Attempts, j.RequireChanges, j.Change, j.Commit, j.Publish, j.Pull, j.Comment, needs,
 		j.Skip, j.If.Left(),
 	)
@@ -62,11 +64,19 @@ func (d *draft) hash() string {
 	return withNew(hash, j, jobFields)
 }
 
-// names returns what models are called, without where their files are.
-func names(models []tasks.Model) []string {
+// modelsAsWritten returns what models are called, without where their files are.
+func modelsAsWritten(models []tasks.Model) []string {
 	all := make([]string, len(models))
 	for i, m := range models {
 		all[i] = m.Name
 	}
 	return all
+}
+
+// hashScripts identifies the tool files and plugins; nil without any.
+func hashScripts(d scriptDefinitions) []string {
+	if !d.settings.Is.Used() {
+		return nil
+	}
+	return slices.Concat(form.Digests(d.files), form.Digests(d.plugins), []string{d.settings.Digest})
 }

@@ -20,7 +20,9 @@ func TestHashOfAJobHasEachFieldWithoutAReason(t *testing.T) {
 }
 
 func TestHashOfAPlanHasEachFieldWithoutAReason(t *testing.T) {
-	checkFields(t, planFields, func(p tasks.Plan) string { return (&builder{}).hash(&p) })
+	checkFields(t, planFields, func(p tasks.Plan) string {
+		return hashPlan(&p, &sharedDefinitions{loaded: &loaded{}, providers: &providerSet{}, agents: &agentSet{}})
+	})
 }
 
 func checkFields[T any](t *testing.T, decided map[string]string, hash func(T) string) {

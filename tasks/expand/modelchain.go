@@ -12,28 +12,21 @@ import (
 	"github.com/millhand/millhand/tasks/problem"
 )
 
-// checkFacts records what an operator's budget, or the price table, refuses.
-func (b *builder) checkFacts(provider string, m manifest.ModelFacts) {
-	if m.Like != "" && b.Options.Known != nil {
-		if _, ok := b.Options.Known(m.Like); !ok {
-			m.KeyProblem("like: "+problem.Quote(m.Like)+" is not in the price table", "see millhand models, or state the prices")
-		}
-	}
-	name := provider + "/" + m.Name
-	if _, stated := b.Options.Policies.Price(name); !stated && (m.Like != "" || m.Priced()) {
-		m.Refused(policy.Budget, "a price for "+problem.Quote(name), "")
-	}
+// modelNames resolves the names of models.
+type modelNames struct {
+	*loaded
+	providers *providerSet
 }
 
 // model resolves the name of a model. The path of a model that is a file is
 // relative to dir. What is wrong with the name, if anything, is returned in
 // words.
-func (b *builder) model(name, dir string) (m tasks.Model, what, fix string) {
-	if what, fix = b.provider(name); what != "" {
+func (n *modelNames) model(name, dir string) (m tasks.Model, what, fix string) {
+	if what, fix = n.provider(name); what != "" {
 		return tasks.Model{}, what, fix
 	}
 	if kind, file, _ := strings.Cut(name, ":"); manifest.FileKind(kind) != "" {
-		b.Inputs.Uses.Reads(form.ResolvePath(dir, file))
+		n.Inputs.Uses.Reads(form.ResolvePath(dir, file))
 		return manifest.FileModel(kind, file, dir)
 	}
 	if _, id, _ := strings.Cut(name, "/"); strings.TrimSpace(id) == "" || strings.ContainsAny(id, " \t\r\n") {
@@ -43,13 +36,13 @@ func (b *builder) model(name, dir string) (m tasks.Model, what, fix string) {
 }
 
 // provider checks the prefix of a model's name.
-func (b *builder) provider(name string) (what, fix string) {
+func (n *modelNames) provider(name string) (what, fix string) {
 	i := strings.IndexAny(name, "/:")
 	if i <= 0 {
 		return fmt.Sprintf("missing provider in model %s", problem.Quote(name)), manifest.ModelForm
 	}
 	prefix := name[:i]
-	known := slices.Concat(manifest.SupportedProviders(), b.shared.providerNames)
+	known := slices.Concat(manifest.SupportedProviders(), n.providers.prefixes)
 	switch {
 	case slices.Contains(known, prefix) && (name[i] == ':') == (manifest.FileKind(prefix) != ""):
 		return "", ""
@@ -57,15 +50,15 @@ func (b *builder) provider(name string) (what, fix string) {
 		return fmt.Sprintf("invalid model %s of provider %s", problem.Quote(name), prefix), manifest.ModelForm
 	case slices.Contains(manifest.LaterProviders, prefix):
 		return fmt.Sprintf("the provider %s is not supported yet", problem.Quote(prefix)), "use another, or define it under providers: if it has a compatible endpoint"
-	case !b.complete: // the manifest that is missing may define it
+	case !n.complete: // the manifest that is missing may define it
 		return "", ""
 	}
-	return "unknown provider " + problem.Quote(prefix), b.Found.Suggest(prefix, known, "known providers: ")
+	return "unknown provider " + problem.Quote(prefix), n.Found.Suggest(prefix, known, "known providers: ")
 }
 
 // modelAt resolves the name of a model in a manifest.
-func (b *builder) modelAt(name form.Text) tasks.Model {
-	m, what, fix := b.model(name.S, name.Src.Dir)
+func (n *modelNames) modelAt(name form.Text) tasks.Model {
+	m, what, fix := n.model(name.S, name.Src.Dir)
 	if what != "" {
 		name.Problem(what, fix)
 		return m
@@ -73,7 +66,7 @@ func (b *builder) modelAt(name form.Text) tasks.Model {
 	if kind, file, ok := strings.Cut(name.S, ":"); ok && manifest.FileKind(kind) != "" {
 		name.Uses().Named(name.Value, form.ResolvePath(name.Src.Dir, file), file)
 	}
-	if by, what := b.refusedModel(m, name.Src.Policies); what != "" {
+	if by, what := n.refusedModel(m, name.Src.Policies); what != "" {
 		name.Problem(form.Refusal(what, by))
 	}
 	return m
@@ -81,8 +74,8 @@ func (b *builder) modelAt(name form.Text) tasks.Model {
 
 // usable reports whether a model that a file in OpenCode's format names can be used, and
 // notes why not.
-func usable(b *builder, name form.Text) bool {
-	_, what, _ := b.model(name.S, name.Src.Dir)
+func (n *modelNames) usable(name form.Text) bool {
+	_, what, _ := n.model(name.S, name.Src.Dir)
 	if what != "" {
 		name.Src.Found.Note(fmt.Sprintf("%s: %s: the model of the task is used", name.Position(), what))
 	}
@@ -90,27 +83,27 @@ func usable(b *builder, name form.Text) bool {
 }
 
 // chainAt resolves the names of a fallback list.
-func (b *builder) chainAt(c manifest.ModelChain) []tasks.Model {
+func (n *modelNames) chainAt(c manifest.ModelChain) []tasks.Model {
 	all := make([]tasks.Model, len(c.Names))
 	for i, name := range c.Names {
-		all[i] = b.modelAt(name)
+		all[i] = n.modelAt(name)
 	}
 	return all
 }
 
 // modelsOf returns a task's model and its fallbacks: the command line's, its
 // own, its agent's or its manifest's.
-func (b *builder) modelsOf(t *manifest.Task, a tasks.Agent) []tasks.Model {
+func (n *modelNames) modelsOf(t *manifest.Task, a tasks.Agent) []tasks.Model {
 	switch {
-	case b.Options.Overrides.Model != "":
-		m, _, _ := b.model(b.Options.Overrides.Model, b.Options.Dir)
+	case n.Options.Overrides.Model != "":
+		m, _, _ := n.model(n.Options.Overrides.Model, n.Options.Dir)
 		return []tasks.Model{m}
-	case len(t.Models.Names) > 0 && usableChain(b, t):
-		return b.chainAt(t.Models)
+	case len(t.Models.Names) > 0 && n.usableChain(t):
+		return n.chainAt(t.Models)
 	case a.Model != nil:
 		return []tasks.Model{*a.Model}
 	case len(t.Manifest.Models.Names) > 0:
-		return b.chainAt(t.Manifest.Models)
+		return n.chainAt(t.Manifest.Models)
 	case !t.Models.Wrong && !t.Manifest.Models.Wrong:
 		t.Problem(fmt.Sprintf("missing model of task %s", problem.Quote(t.ID.S)), "add model: openai/gpt-5-mini at the top of the manifest, or use --model")
 	}
@@ -119,16 +112,16 @@ func (b *builder) modelsOf(t *manifest.Task, a tasks.Agent) []tasks.Model {
 
 // usableChain reports whether the models of a task can be used, after leaving out those
 // that can't and come from its command.
-func usableChain(b *builder, t *manifest.Task) bool {
+func (n *modelNames) usableChain(t *manifest.Task) bool {
 	if t.Models.OfCommand {
-		t.Models.Names = slices.DeleteFunc(slices.Clone(t.Models.Names), func(name form.Text) bool { return !usable(b, name) })
+		t.Models.Names = slices.DeleteFunc(slices.Clone(t.Models.Names), func(name form.Text) bool { return !n.usable(name) })
 	}
 	return len(t.Models.Names) > 0
 }
 
 // refusedModel returns which rule refuses a model, and what that is; "" if none
 // does.
-func (b *builder) refusedModel(m tasks.Model, policies policy.Set) (by policy.Rule, what string) {
+func (n *modelNames) refusedModel(m tasks.Model, policies policy.Set) (by policy.Rule, what string) {
 	kind, file, _ := strings.Cut(m.ID, ":")
 	provider := manifest.PrefixOf(m.Name)
 	if manifest.FileKind(kind) != "" {
@@ -148,17 +141,17 @@ func (b *builder) refusedModel(m tasks.Model, policies policy.Set) (by policy.Ru
 
 // checkPrice records a price that a policy with a budget refuses: one that is
 // lower than is known, or unknown otherwise, would weaken the bound.
-func (b *builder) checkPrice(p manifest.Price) {
-	known, ok := b.Options.Policies.Price(p.Model)
-	if !ok && b.Options.Known != nil {
-		known, ok = b.Options.Known(p.Model)
+func (n *modelNames) checkPrice(p manifest.Price) {
+	known, ok := n.Options.Policies.Price(p.Model)
+	if !ok && n.Options.Known != nil {
+		known, ok = n.Options.Known(p.Model)
 	}
 	if p.Src.Policies.IsUntrusted() || !ok || p.Below(known) {
 		p.Refused(policy.Budget, "a price for "+problem.Quote(p.Model), "")
 	}
 }
 
-func (b *builder) checkUnknownPrices(m *manifest.Manifest) {
+func checkUnknownPrices(m *manifest.Manifest) {
 	if m.AllowUnknownPrice {
 		m.Unknown.Refused(policy.Budget, "allow_unknown_price", "")
 	}

@@ -14,27 +14,28 @@ import (
 	"github.com/millhand/millhand/tasks/problem"
 )
 
-// flagProblem records a mistake on the command line.
-func (b *builder) flagProblem(flag, what, fix string) {
-	b.Found.Add(problem.Problem{File: flag, What: what, Fix: fix})
+// flagValues checks what the command line sets.
+type flagValues struct {
+	*loaded
+	models *modelNames
 }
 
-// checkOverrides checks what the command line sets, other than the profile.
-func (b *builder) checkOverrides() {
-	o := b.Options.Overrides
+// check checks what the command line sets, other than the profile.
+func (f flagValues) check() {
+	o := f.Options.Overrides
 	if o.Model != "" {
-		m, what, fix := b.model(o.Model, b.Options.Dir)
+		m, what, fix := f.models.model(o.Model, f.Options.Dir)
 		if what == "" {
 			var by policy.Rule
-			if by, what = b.refusedModel(m, b.Options.Policies.Own()); what != "" {
+			if by, what = f.models.refusedModel(m, f.Options.Policies.Own()); what != "" {
 				what, fix = form.Refusal(what, by)
 			}
 		}
 		if what != "" {
-			b.flagProblem("--model", what, fix)
+			f.flagProblem("--model", what, fix)
 		}
 		if kind, file, ok := strings.Cut(o.Model, ":"); ok && manifest.FileKind(kind) != "" && filepath.IsAbs(file) { // hashes have the name
-			b.Inputs.Uses.Fixed = append(b.Inputs.Uses.Fixed, problem.Problem{File: "--model", What: problem.Quote(file) + " is an absolute path, which workers may not have", Fix: "write a relative path"})
+			f.Inputs.Uses.Fixed = append(f.Inputs.Uses.Fixed, problem.Problem{File: "--model", What: problem.Quote(file) + " is an absolute path, which workers may not have", Fix: "write a relative path"})
 		}
 	}
 	for _, n := range []struct {
@@ -51,31 +52,47 @@ func (b *builder) checkOverrides() {
 		{"--shard", o.Shard != (tasks.Shard{}) && !o.Shard.Valid(), "write I/N with I from 1 to N, such as 1/4"},
 	} {
 		if n.wrong {
-			b.flagProblem(n.flag, "value out of range", n.fix)
+			f.flagProblem(n.flag, "value out of range", n.fix)
 		}
 	}
-	b.checkMode()
-	b.checkVars()
+	f.checkMode()
+	f.checkVars()
 }
 
 // checkVars records variables of the command line that no manifest declares:
 // they would change nothing.
-func (b *builder) checkVars() {
+func (f flagValues) checkVars() {
 	declared := map[string]bool{}
-	for _, t := range b.all() {
+	for _, t := range f.all() {
 		for k := range t.Vars {
 			declared[k] = true
 		}
 	}
-	for _, m := range b.manifests {
+	for _, m := range f.manifests {
 		for k := range m.Vars {
 			declared[k] = true
 		}
 	}
 	known := slices.Sorted(maps.Keys(declared))
-	for _, k := range slices.Sorted(maps.Keys(b.Options.Overrides.Vars)) {
-		if !declared[k] && b.complete {
-			b.flagProblem("--var", fmt.Sprintf("unknown variable %s", problem.Quote(k)), b.Found.Suggest(k, known, "known variables: "))
+	for _, k := range slices.Sorted(maps.Keys(f.Options.Overrides.Vars)) {
+		if !declared[k] && f.complete {
+			f.flagProblem("--var", fmt.Sprintf("unknown variable %s", problem.Quote(k)), f.Found.Suggest(k, known, "known variables: "))
 		}
+	}
+}
+
+// checkMode checks the mode that the command line names.
+func (f flagValues) checkMode() {
+	mode := f.Options.Overrides.Publish
+	const fix = "write none, patch, branch, push or pr"
+	switch {
+	case mode == "":
+	case slices.Contains(manifest.PublishModes(), mode):
+		if by, refused := f.Options.Policies.Own().Refuses(policy.Publish, string(mode)); refused {
+			what, fix := form.Refusal(string(mode), by)
+			f.flagProblem("--publish", what, fix)
+		}
+	default:
+		f.flagProblem("--publish", "unknown mode "+problem.Quote(string(mode)), fix)
 	}
 }

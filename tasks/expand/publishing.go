@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission/policy"
@@ -16,10 +15,10 @@ import (
 )
 
 // changeOf returns what a job may change.
-func changeOf(c manifest.Change, b *builder, s template.Scope) tasks.Change {
+func changeOf(c manifest.Change, x *planTexts, s template.Scope) tasks.Change {
 	limits := c.Change
 	for _, p := range c.Globs {
-		glob := b.render(p, s)
+		glob := x.render(p, s)
 		if glob != "" { // else there is a problem
 			glob, _ = manifest.ChangeGlob(p.Value, glob)
 		}
@@ -86,25 +85,25 @@ func checkOutputs(drafts []*draft) {
 }
 
 // pullRequestOf returns the pull request of a job with the mode pr.
-func pullRequestOf(p manifest.Publish, b *builder, s template.Scope) *tasks.PullRequest {
+func pullRequestOf(p manifest.Publish, x *planTexts, s template.Scope) *tasks.PullRequest {
 	s.Results = true
 	pr := &tasks.PullRequest{Draft: p.Draft, Labels: p.Labels, Reviewers: p.Reviewers, Assignees: p.Assignees, IfExists: p.IfExists, Fork: p.Fork}
 	if p.Base != nil {
 		pr.Base = p.Base.S
 	}
 	if p.Title != nil {
-		pr.Title = b.render(*p.Title, s)
+		pr.Title = x.render(*p.Title, s)
 	}
 	if p.Body != nil {
-		pr.Body = b.render(*p.Body, s)
+		pr.Body = x.render(*p.Body, s)
 	}
 	return pr
 }
 
 // checkPublishing records jobs whose work cannot go where it is to go. What
 // the command line asks for is asked of the selected jobs alone.
-func (b *builder) checkPublishing(drafts, selected []*draft) {
-	byFlag := b.Options.Overrides.Publish != ""
+func checkPublishing(l *loaded, drafts, selected []*draft) {
+	byFlag := l.Options.Overrides.Publish != ""
 	for _, d := range drafts {
 		d.checkTree()
 		if d.job.Comment != nil && d.job.Repo.Kind == tasks.RepoCopy {
@@ -116,24 +115,8 @@ func (b *builder) checkPublishing(drafts, selected []*draft) {
 	}
 	for _, d := range selected {
 		if what, fix := d.unpublishable(); what != "" && byFlag {
-			b.flagProblem("--publish", fmt.Sprintf("task %s: %s", d.task.ID.S, what), fix)
+			l.flagProblem("--publish", fmt.Sprintf("task %s: %s", d.task.ID.S, what), fix)
 		}
-	}
-}
-
-// checkMode checks the mode that the command line names.
-func (b *builder) checkMode() {
-	mode := b.Options.Overrides.Publish
-	const fix = "write none, patch, branch, push or pr"
-	switch {
-	case mode == "":
-	case slices.Contains(manifest.PublishModes(), mode):
-		if by, refused := b.Options.Policies.Own().Refuses(policy.Publish, string(mode)); refused {
-			what, fix := form.Refusal(string(mode), by)
-			b.flagProblem("--publish", what, fix)
-		}
-	default:
-		b.flagProblem("--publish", "unknown mode "+problem.Quote(string(mode)), fix)
 	}
 }
 

@@ -11,9 +11,9 @@ import (
 )
 
 // planRollout returns the rollout of the plan; nil for none. Several manifests may not differ.
-func planRollout(b *builder, drafts []*draft) *tasks.Rollout {
+func planRollout(l *loaded, drafts []*draft) *tasks.Rollout {
 	var first *manifest.Rollout
-	for _, m := range b.manifests {
+	for _, m := range l.manifests {
 		switch {
 		case m.Rollout == nil:
 		case first == nil:
@@ -22,25 +22,25 @@ func planRollout(b *builder, drafts []*draft) *tasks.Rollout {
 			m.Rollout.KeyProblem(fmt.Sprintf("the rollout differs from the one at %s", first.Position()), "state it once: it holds for all manifests of a run")
 		}
 	}
-	if first == nil || b.Options.Overrides.NoRollout {
+	if first == nil || l.Options.Overrides.NoRollout {
 		return nil
 	}
-	checkSelection(b)
+	checkSelection(l)
 	checkCanary(first, drafts)
-	checkPulls(first, b, drafts)
+	checkPulls(first, l, drafts)
 	checkForecast(first, drafts)
 	return &first.Rollout
 }
 
 // checkSelection records flags that select jobs: the waves do.
-func checkSelection(b *builder) {
-	o := b.Options.Overrides
+func checkSelection(l *loaded) {
+	o := l.Options.Overrides
 	for _, f := range []struct {
 		flag  string
 		given bool
 	}{{"--shard", o.Shard != (tasks.Shard{})}, {"--only", len(o.Only) > 0}, {"--limit", o.Limit > 0}, {"--sample", o.Sample > 0}} {
 		if f.given {
-			b.flagProblem(f.flag, "can't be combined with a rollout, which selects the jobs of its next wave", "remove it, or the key rollout")
+			l.flagProblem(f.flag, "can't be combined with a rollout, which selects the jobs of its next wave", "remove it, or the key rollout")
 		}
 	}
 }
@@ -67,9 +67,9 @@ func checkCanary(r *manifest.Rollout, drafts []*draft) {
 }
 
 // checkPulls records keys that count pull requests if no job creates one.
-func checkPulls(r *manifest.Rollout, b *builder, drafts []*draft) {
+func checkPulls(r *manifest.Rollout, l *loaded, drafts []*draft) {
 	creates := func(d *draft) bool { return d.job.Publish == tasks.PublishPR }
-	if b.Options.Overrides.Publish != "" || len(drafts) == 0 || slices.ContainsFunc(drafts, creates) {
+	if l.Options.Overrides.Publish != "" || len(drafts) == 0 || slices.ContainsFunc(drafts, creates) {
 		return
 	}
 	for _, key := range []struct {

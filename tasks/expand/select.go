@@ -2,19 +2,20 @@ package expand
 
 import (
 	"crypto/sha256"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/manifest/repolist"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
 // selected returns the drafts that the command line asks for: those that it
 // names, of these the first ones, and of these a sample.
-func (b *builder) selected(drafts []*draft) []*draft {
-	o := b.Options.Overrides
-	chosen := b.named(drafts, o.Only)
+func (g *taskGraph) selected(drafts []*draft) []*draft {
+	o := g.Options.Overrides
+	chosen := g.namedIn(drafts, o.Only)
 	if o.Limit > 0 {
 		chosen = chosen[:min(o.Limit, len(chosen))]
 	}
@@ -24,14 +25,14 @@ func (b *builder) selected(drafts []*draft) []*draft {
 	return chosen
 }
 
-// named returns the drafts that are named by the id of a task or of a job; all
+// namedIn returns the drafts that are named by the id of a task or of a job; all
 // of them if none is.
-func (b *builder) named(drafts []*draft, only []string) []*draft {
+func (g *taskGraph) namedIn(drafts []*draft, only []string) []*draft {
 	if len(only) == 0 {
 		return drafts
 	}
-	known := slices.Sorted(maps.Keys(b.byID))
-	exists, complete := map[string]bool{}, b.complete && len(drafts) > 0
+	known := slices.Sorted(maps.Keys(g.byID))
+	exists, complete := map[string]bool{}, g.complete && len(drafts) > 0
 	for _, id := range known {
 		exists[id] = true
 	}
@@ -46,7 +47,7 @@ func (b *builder) named(drafts []*draft, only []string) []*draft {
 	for _, id := range only {
 		wanted[id] = true
 		if !exists[id] && complete {
-			b.flagProblem("--only", "unknown task or job "+problem.Quote(id), b.Found.Suggest(id, known, "known: "))
+			g.flagProblem("--only", "unknown task or job "+problem.Quote(id), g.Found.Suggest(id, known, "known: "))
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(drafts), func(d *draft) bool { return !wanted[d.task.ID.S] && !wanted[d.job.ID] })
@@ -70,39 +71,12 @@ func sample(drafts []*draft, n int) []*draft {
 	return slices.DeleteFunc(slices.Clone(drafts), func(d *draft) bool { return digests[d] == "" })
 }
 
-// maxMissing bounds what is said of one selection.
-const maxMissing = 50
-
-// noteMissing notes for each job which of those that it needs were not selected.
-func noteMissing(selected []*draft, missing func(*draft) []string) []string {
-	var notes []string
-	more := 0
-	for _, d := range selected {
-		without := missing(d)
-		switch {
-		case len(without) == 0:
-		case len(notes) == maxMissing:
-			more++
-		case len(without) == 1:
-			notes = append(notes, fmt.Sprintf("job %s runs although job %s, which it needs, is not selected", d.job.ID, without[0]))
-		default:
-			notes = append(notes, fmt.Sprintf("job %s runs although jobs %s, which it needs, are not selected", d.job.ID, shortList(without)))
-		}
+// takeShard reduces the plan to the jobs of one shard.
+func takeShard(p *tasks.Plan, s tasks.Shard) {
+	if s == (tasks.Shard{}) {
+		return
 	}
-	switch {
-	case more == 1:
-		notes = append(notes, "1 more job runs although jobs that it needs are not selected")
-	case more > 1:
-		notes = append(notes, fmt.Sprintf("%d more jobs run although jobs that they need are not selected", more))
-	}
-	return notes
-}
-
-// shortList names a few and counts the rest.
-func shortList(names []string) string {
-	const most = 3
-	if len(names) <= most {
-		return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	of := tasks.ShardOf(p, s.Total)
+	p.Shard = s
+	p.Jobs, p.Elsewhere = repolist.Partition(p.Jobs, func(j tasks.Job) bool { return of[j.ID] == s.Index })
 }

@@ -194,7 +194,6 @@ func crowded() map[string]int {
 	return map[string]int{
 		"tools/shell/walker":       138,
 		"tools/Env":                94,
-		"tasks/expand/builder":     62,
 		"tools/shell/call":         56,
 		"runner/work":              55,
 		"tasks/form/Value":         52,
