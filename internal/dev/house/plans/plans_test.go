@@ -1,4 +1,4 @@
-// Package plans fails where the source writes to a plan. It is no part of package house, whose program starts the
+// Package plans fails where the source writes to a plan. It is not in package house, whose program starts the
 // child of a sandbox, and would initialize the packages that read types first.
 package plans
 
