@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/millhand/millhand/internal/dev/nightly"
 )
 
 // searchPath is the PATH of commands in tests.
@@ -124,6 +126,15 @@ func inside(t *testing.T, spec Spec, level Level) *Sandbox {
 
 // confining returns the levels that confine.
 func confining() []Level { return []Level{Full, Partial} }
+
+// sampled returns the levels at which to try the i-th of many commands: both at night, or if their results
+// differ, otherwise one of them, alternately.
+func sampled(i int, differ bool) []Level {
+	if differ || nightly.On() {
+		return confining()
+	}
+	return confining()[i%2:][:1]
+}
 
 // unguarded runs a line of bash without a sandbox.
 func unguarded(t *testing.T, dir, line string, env ...string) string {
