@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/archive"
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/policies"
@@ -92,8 +93,8 @@ func TestMistakesInOptions(t *testing.T) {
 		"tool list accepts no arguments":                                noArguments("tool list", []string{"x"}),
 		"missing RUN argument":                                          (&shown.ReportOptions{}).Parse(nil),
 		"report merge requires":                                         (&mergeOptions{reportDir: "r"}).parse(nil),
-		"report prune requires --keep":                                  (&pruneRunsOptions{keep: -1}).parse(nil),
-		"--older-than -1ns: must not be n":                              (&pruneRunsOptions{olderThan: -1}).parse(nil),
+		"report prune requires --keep":                                  archive.PruneOptions{Keep: -1}.Check(),
+		"--older-than -1ns: must not be n":                              archive.PruneOptions{OlderThan: -1}.Check(),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
