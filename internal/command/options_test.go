@@ -17,6 +17,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/archive"
 	"github.com/millhand/millhand/internal/app/load"
+	"github.com/millhand/millhand/internal/app/merge"
 	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/policies"
 	"github.com/millhand/millhand/internal/app/runs"
@@ -92,7 +93,7 @@ func TestMistakesInOptions(t *testing.T) {
 		"explain requires --profile":                                    parseExplain(&policies.ExplainOptions{}, []string{"bash", "ls"}),
 		"tool list accepts no arguments":                                noArguments("tool list", []string{"x"}),
 		"missing RUN argument":                                          (&shown.ReportOptions{}).Parse(nil),
-		"report merge requires":                                         (&mergeOptions{reportDir: "r"}).parse(nil),
+		"report merge requires":                                         (&merge.Options{ReportDir: "r"}).Parse(nil),
 		"report prune requires --keep":                                  archive.PruneOptions{Keep: -1}.Check(),
 		"--older-than -1ns: must not be n":                              archive.PruneOptions{OlderThan: -1}.Check(),
 	} {

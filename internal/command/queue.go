@@ -3,12 +3,14 @@ package command
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/load"
+	"github.com/millhand/millhand/internal/app/merge"
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/app/queue/queued"
 	"github.com/millhand/millhand/internal/app/queue/submission"
@@ -19,7 +21,7 @@ import (
 )
 
 func queueCommand(w world.World) *cli.Command {
-	submit, status, cancel, report := &submission.Options{}, &queueStatusOptions{}, &queueCancelOptions{}, &queueReportOptions{failOn: event.FailOnAny}
+	submit, status, cancel, report := &submission.Options{}, &queueStatusOptions{}, &queueCancelOptions{}, &merge.QueueOptions{FailOn: event.FailOnAny}
 	return &cli.Command{
 		Name: "queue", Usage: "Run jobs on several machines, through a NATS server",
 		Subcommands: []*cli.Command{
@@ -46,12 +48,12 @@ func queueCommand(w world.World) *cli.Command {
 			{
 				Name: "report", Usage: "Write the reports of a queued run, and exit as the run would", ArgsUsage: "RUN",
 				UsageText: "millhand queue report 20260102-030405-1a2b3c4d --wait --report-dir out",
-				Flags: append(serverFlagsOf(&report.server),
-					&cli.StringFlag{Name: "report-dir", Destination: &report.reportDir, Usage: "Write the reports into `DIR` (required)"},
-					&cli.BoolFlag{Name: "wait", Destination: &report.wait, Usage: "Wait until all jobs have ended"},
-					flagOf(runs.FailOnField(&report.failOn, "")),
+				Flags: append(serverFlagsOf(&report.Server),
+					&cli.StringFlag{Name: "report-dir", Destination: &report.ReportDir, Usage: "Write the reports into `DIR` (required)"},
+					&cli.BoolFlag{Name: "wait", Destination: &report.Wait, Usage: "Wait until all jobs have ended"},
+					flagOf(runs.FailOnField(&report.FailOn, "")),
 				),
-				Action: act(report.parse, func(ctx context.Context) error { return reportQueued(ctx, w, *report) }),
+				Action: act(func(args []string) error { return parseQueueReport(report, args) }, func(ctx context.Context) error { return merge.Queue(ctx, w, *report) }),
 			},
 		},
 	}
@@ -80,4 +82,12 @@ func cancelRun(ctx context.Context, w world.World, o queueCancelOptions) error {
 	}
 	fmt.Fprintf(w.Err, "cancelled run %s: %s had not ended\n", r.ID, figures.Count(left, "job"))
 	return nil
+}
+
+func parseQueueReport(o *merge.QueueOptions, args []string) (err error) {
+	o.Run, err = oneRun("queue report", args)
+	if err == nil && o.ReportDir == "" {
+		err = errors.New("queue report requires --report-dir DIR")
+	}
+	return cmp.Or(err, checkServer(o.Server, "queue report"))
 }
