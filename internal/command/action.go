@@ -1,6 +1,8 @@
 package command
 
 import (
+	"os"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/action/step"
@@ -17,7 +19,12 @@ func actionCommand(w world.World) *cli.Command {
 		Name: "github-action", Usage: "Run the step of the GitHub action", Hidden: true,
 		Action: func(in *cli.Context) error {
 			s := step.New(w)
-			line, exit := s.Prepare(in.Context)
+			var line *step.Line
+			dir, exit := s.Read(in.Context)
+			if dir != "" {
+				here, err := enter(dir)
+				line, exit = s.Prepare(in.Context, here, err)
+			}
 			if line != nil {
 				app := prepare(&cli.App{Name: in.App.Name, Commands: []*cli.Command{runCommand(line.World)}, Writer: line.World.Out, ErrWriter: line.World.Err})
 				exit = s.Finish(in.Context, runLine(in.Context, app, line.Args, line.World.Getenv))
@@ -26,4 +33,12 @@ func actionCommand(w world.World) *cli.Command {
 			return fault.Silent(exit)
 		},
 	}
+}
+
+// enter changes to a directory, and returns its absolute path.
+func enter(dir string) (string, error) {
+	if err := os.Chdir(dir); err != nil {
+		return "", err
+	}
+	return os.Getwd()
 }

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"fmt"
+	"os"
 
 	"github.com/millhand/millhand/internal/app/excerpt"
 	"github.com/millhand/millhand/internal/app/exitcode"
@@ -12,10 +13,11 @@ import (
 	"github.com/millhand/millhand/internal/text/printable"
 )
 
-// Main runs the command line and returns the exit code. It sets the version of the world.
+// Main runs the command line and returns the exit code. It sets the version and the directory of the world.
 func Main(ctx context.Context, args []string, w world.World) int {
 	out := &world.Output{To: w.Out}
 	w.Out, w.Version = out, version()
+	w.Dir, _ = os.Getwd() // commands that need it report that it is unknown
 	app := newApp(w)
 	for _, text := range misspeltVariables(app, w.Names) {
 		fmt.Fprintln(w.Err, printable.Text("millhand: warning: "+text))

@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"os"
 	"slices"
 
 	"github.com/urfave/cli/v2"
@@ -39,13 +38,12 @@ func usualFirst(fields []option.Field) []option.Field {
 
 // startedWith returns the command line for a process that resumes the run; nil if the
 // current directory is unknown.
-func startedWith(ctx context.Context) *event.Invocation {
-	dir, err := os.Getwd()
+func startedWith(ctx context.Context, w world.World) *event.Invocation {
 	args := lineOf(ctx).own
-	if err != nil || len(args) == 0 {
+	if w.Dir == "" || len(args) == 0 {
 		return nil
 	}
-	return &event.Invocation{Dir: dir, Args: args}
+	return &event.Invocation{Dir: w.Dir, Args: args}
 }
 
 func runCommand(w world.World) *cli.Command {
@@ -64,7 +62,7 @@ func runCommand(w world.World) *cli.Command {
 			if o.DryRun {
 				return outlook.Show(ctx, w, dry(o))
 			}
-			o.Invocation = startedWith(ctx)
+			o.Invocation = startedWith(ctx, w)
 			return runs.Run(ctx, w, *o)
 		})),
 	}

@@ -19,7 +19,7 @@ func TestReopenAfterAKill(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("TMPDIR", t.TempDir())
 			dir := filepath.Join(tree, name)
-			d, err := Claim(t.Context(), dir, "r-00000001", at(noon))
+			d, err := Claim(t.Context(), "", dir, "r-00000001", at(noon))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,7 +77,7 @@ func withFixedSessions(t *testing.T) (d *Dir, dir string) {
 	t.Setenv("TMPDIR", t.TempDir())
 	tree := t.TempDir()
 	dir = filepath.Join(tree, "out")
-	d, err := Claim(t.Context(), dir, "r-00000001", at(noon))
+	d, err := Claim(t.Context(), "", dir, "r-00000001", at(noon))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ func TestACopiedRunWritesNoReports(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	for _, copied := range []bool{false, true} {
 		dir, lines := filepath.Join(t.TempDir(), "r"), 0
-		d, err := Claim(t.Context(), dir, "20260102-030405-1a2b3c4d", at(time.Now))
+		d, err := Claim(t.Context(), "", dir, "20260102-030405-1a2b3c4d", at(time.Now))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -63,22 +63,20 @@ type Dir struct {
 	remains    error      // of removeWork
 }
 
-// Claim locks the report directory at path, and creates it if necessary. The default
-// directory (an empty path) is unique to the run and created by Begin. The caller
+// Claim locks the report directory at path, which is relative to dir, and creates it if necessary.
+// The default directory (an empty path) is unique to the run and created by Begin. The caller
 // closes the result.
-func Claim(ctx context.Context, path, id string, c clock.Clock) (*Dir, error) {
+func Claim(ctx context.Context, dir, path, id string, c clock.Clock) (d *Dir, err error) {
+	if !filepath.IsAbs(dir) && !filepath.IsAbs(path) {
+		return nil, errors.New("create the report directory: the current directory is unknown")
+	}
 	if path == "" {
-		abs, err := filepath.Abs(filepath.Join(".millhand", "runs", id))
-		if err != nil {
-			return nil, fmt.Errorf("create the report directory: %w", err)
-		}
-		return &Dir{path: abs, now: c.Now}, nil
+		return &Dir{path: filepath.Join(dir, ".millhand", "runs", id), now: c.Now}, nil
 	}
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return nil, fmt.Errorf("create the report directory %s: %w", path, err)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
 	}
-	d := &Dir{path: abs, now: c.Now}
+	d = &Dir{path: filepath.Clean(path), now: c.Now}
 	if _, err := os.Stat(d.path); errors.Is(err, fs.ErrNotExist) {
 		d.made = true
 	}
@@ -288,15 +286,13 @@ func (d *Dir) WorktreeDir() (string, error) {
 }
 
 // Private lists the report directories, without symlinks: those of this run, and the
-// default directories in the working directory and in trees that are changed in place.
-func (d *Dir) Private(trees []string) []string {
+// default directories in the directory that the run is started in and in trees that are changed in place.
+func (d *Dir) Private(in string, trees []string) []string {
 	dirs := []string{Resolve(d.path), Resolve(d.dir.Path())}
-	trees = append([]string{"."}, trees...)
+	trees = append([]string{in}, trees...)
 	slices.Sort(trees) // those of all jobs are often the same few
 	for _, dir := range slices.Compact(trees) {
-		if abs, err := filepath.Abs(filepath.Join(dir, ".millhand", "runs")); err == nil {
-			dirs = append(dirs, Resolve(abs))
-		}
+		dirs = append(dirs, Resolve(filepath.Join(dir, ".millhand", "runs")))
 	}
 	slices.Sort(dirs)
 	return slices.Compact(dirs)

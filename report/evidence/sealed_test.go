@@ -94,7 +94,7 @@ func record(tb testing.TB, f facts) ran {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	now := func() time.Time { at = at.Add(time.Millisecond); return at }
 	dir := filepath.Join(tb.TempDir(), "out")
-	out, err := rundir.Claim(tb.Context(), dir, runID, clock.Clock{Now: now})
+	out, err := rundir.Claim(tb.Context(), "", dir, runID, clock.Clock{Now: now})
 	if err != nil {
 		tb.Fatal(err)
 	}

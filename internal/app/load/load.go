@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -26,6 +27,7 @@ import (
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/expand"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/manifest"
 	"github.com/millhand/millhand/tasks/problem"
 )
@@ -79,7 +81,7 @@ const OrUsual = "Without an argument, the manifest is " + UsualManifest + " of t
 // Parse reads the manifests of a command that requires at least one.
 func (o *Options) Parse(command string, args []string) error {
 	if len(args) == 0 {
-		if _, err := os.Stat(UsualManifest); err != nil {
+		if _, err := os.Stat(filepath.Join(o.Dir, UsualManifest)); err != nil {
 			return fmt.Errorf("%s requires a manifest, and %s was not found in the current directory: name one, or write one with millhand init", command, UsualManifest)
 		}
 		args = []string{UsualManifest}
@@ -147,7 +149,7 @@ func Lower(ctx context.Context, plan *tasks.Plan, o PolicyOptions, opts tasks.Op
 		return plan, nil
 	}
 	most, err := manifest.LoadProfile(ctx, o.MaxProfile, "", opts)
-	if _, noFile := os.Stat(o.MaxProfile); err != nil && noFile != nil { // a profile never replaces an unreadable file
+	if _, noFile := os.Stat(form.ResolvePath(opts.Dir, o.MaxProfile)); err != nil && noFile != nil { // a profile never replaces an unreadable file
 		if at := slices.IndexFunc(plan.Profiles, func(p permission.Profile) bool { return p.Name == o.MaxProfile }); at >= 0 {
 			most, err = plan.Profiles[at], nil
 		}
@@ -161,9 +163,9 @@ func Lower(ctx context.Context, plan *tasks.Plan, o PolicyOptions, opts tasks.Op
 // TaskOptions returns the options for loading a manifest: properties of the process,
 // and the policies.
 func TaskOptions(ctx context.Context, w world.World, o PolicyOptions) (opts tasks.Options, err error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return opts, fault.New(event.ExitUsage, "find the current directory: %w", err)
+	dir := o.In(w)
+	if dir == "" {
+		return opts, fault.New(event.ExitUsage, "the current directory is unknown: it may have been removed")
 	}
 	opts = tasks.Options{Dir: dir, Getenv: w.Getenv, Known: models.KnownPrice(pricetable.Saved(w), w.Now), Stdin: sync.OnceValues(func() ([]byte, error) { return io.ReadAll(w.In) })}
 	opts.Policies, err = readPolicies(ctx, w, o, opts)

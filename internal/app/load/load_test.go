@@ -28,7 +28,7 @@ func in(t *testing.T, files map[string]string) world.World {
 		}
 	}
 	t.Chdir(dir)
-	return world.World{In: strings.NewReader(""), Out: &strings.Builder{}, Err: &strings.Builder{}, Now: time.Now, Getenv: func(name string) string {
+	return world.World{Dir: dir, In: strings.NewReader(""), Out: &strings.Builder{}, Err: &strings.Builder{}, Now: time.Now, Getenv: func(name string) string {
 		return map[string]string{"HOME": dir}[name]
 	}}
 }
@@ -91,8 +91,31 @@ func TestWhatNamesTheProfileLimitsIt(t *testing.T) {
 	}
 }
 
+// Every path of a command line starts from the directory of its options, whatever the process is in.
+func TestRelativePathsStartFromTheDirectoryOfTheOptions(t *testing.T) {
+	w := in(t, map[string]string{"m.yaml": lookManifest, "least.yaml": "extends: readonly\n", "policy.yaml": "version: 1\nmodels: [\"openai/*\"]\n"})
+	t.Chdir(t.TempDir())
+	o := Options{PolicyOptions: PolicyOptions{Dir: w.Dir, MaxProfile: "least.yaml", Policies: []string{"policy.yaml"}}, Manifests: []string{"m.yaml"}}
+	w.Dir = ""
+	plan, err := Plan(t.Context(), w, o)
+	if err != nil {
+		t.Fatal(fault.ProblemsOf(err), err)
+	}
+	if j := plan.Jobs[0]; j.Repo.Dir != o.Dir || j.Profile.MayChange() || len(plan.Policies) != 1 {
+		t.Errorf("%s, profile %s, policies %v", j.Repo.Dir, j.Profile.Name, plan.Policies)
+	}
+	p := Prompt{Output: "out.md"}
+	if plan, err = p.Deliver(plan, o.In(w), false); err != nil || plan.Jobs[0].Output.Own != filepath.Join(o.Dir, "out.md") {
+		t.Errorf("%v: %+v", err, plan.Jobs[0].Output)
+	}
+	o.Dir = ""
+	if _, err := Plan(t.Context(), w, o); err == nil || !strings.Contains(err.Error(), "the current directory is unknown") {
+		t.Errorf("without a directory: %v", err)
+	}
+}
+
 func TestPathsOfUntrustedRunsAreBelowTheCurrentDirectory(t *testing.T) {
-	in(t, map[string]string{"file": ""})
+	w := in(t, map[string]string{"file": ""})
 	if err := os.Symlink(t.TempDir(), "symlink"); err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +132,7 @@ func TestPathsOfUntrustedRunsAreBelowTheCurrentDirectory(t *testing.T) {
 		{"--report-dir", "symlink", true},
 		{"--sources", "../sources.json", false}, // an input
 	} {
-		if err := (Path{tt.flag, tt.path}).checkUntrusted(); (err != nil) != tt.refused {
+		if err := (Path{tt.flag, tt.path}).checkUntrusted(w.Dir); (err != nil) != tt.refused {
 			t.Errorf("%s %s: %v, refused must be %t", tt.flag, tt.path, err, tt.refused)
 		}
 	}

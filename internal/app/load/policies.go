@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,19 +25,23 @@ import (
 // PolicyOptions are the options of a command line that concern policies, and its
 // paths, which policies restrict.
 type PolicyOptions struct {
+	Dir        string   // that relative paths start from, absolute; "" for the directory of the world
 	Policies   []string // files, in addition to the system policy
 	Untrusted  bool
 	MaxProfile string // "" for none
 	Paths      []Path
 }
 
+// In returns the directory that relative paths start from; "" if it is unknown.
+func (o PolicyOptions) In(w world.World) string { return cmp.Or(o.Dir, w.Dir) }
+
 // Path is the path of a flag; "" if the flag is not set.
 type Path struct{ Flag, Path string }
 
-// checkUntrusted returns an error for an output that untrusted files could redirect: those below the current
+// checkUntrusted returns an error for an output that untrusted files could redirect: those below the
 // directory may be of the author of the manifest.
-func (p Path) checkUntrusted() error {
-	here, rel, err := below(p.Path)
+func (p Path) checkUntrusted(dir string) error {
+	rel, err := below(dir, p.Path)
 	switch p.Flag {
 	case "--output-file", "--record":
 		if err == nil && rel == "" {
@@ -53,7 +58,7 @@ func (p Path) checkUntrusted() error {
 	if err != nil {
 		return err
 	}
-	return checkBelow(here, rel)
+	return checkBelow(dir, rel)
 }
 
 // PolicyField is the option --policy of all commands that policies apply to.
@@ -144,7 +149,7 @@ func checkFlagPaths(set policy.Set, dir string, po PolicyOptions) error {
 		if !po.Untrusted {
 			continue
 		}
-		if err := p.checkUntrusted(); err != nil {
+		if err := p.checkUntrusted(dir); err != nil {
 			return fault.New(event.ExitUsage, "%s: %w, which --untrusted does not allow; nothing was run", p.Flag, err)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/text/findings"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/expand"
+	"github.com/millhand/millhand/tasks/form"
 )
 
 // Prompt are the flags of "run -p", a run of one prompt without a manifest.
@@ -84,7 +85,7 @@ const maxPrompt = 256 << 10
 // Manifest returns the manifest of the flags. Its commit is on a branch with the id of the
 // run.
 func (o *Prompt) Manifest(ctx context.Context, w world.World, id string, plan Options) ([]byte, error) {
-	p := expand.Prompt{Text: *o.Text, Setup: o.Setup, Verify: o.verify, Output: o.outputInManifest(plan.Untrusted)}
+	p := expand.Prompt{Text: *o.Text, Setup: o.Setup, Verify: o.verify, Output: o.outputInManifest(plan.In(w), plan.Untrusted)}
 	if p.Text == "-" {
 		data, err := abandon.When(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(w.In, maxPrompt+1)) })
 		if err != nil {
@@ -134,34 +135,34 @@ func (o *Prompt) readSchema(ctx context.Context) (schema map[string]any, err err
 }
 
 // outputInManifest returns the file of --output-file if the manifest can name it; "" otherwise.
-func (o *Prompt) outputInManifest(untrusted bool) string {
-	here, rel, err := below(o.Output)
+func (o *Prompt) outputInManifest(dir string, untrusted bool) string {
+	rel, err := below(dir, o.Output)
 	if err != nil || rel == "" || untrusted {
 		return ""
 	}
-	if checkBelow(here, rel) != nil {
+	if checkBelow(dir, rel) != nil {
 		return ""
 	}
 	return rel
 }
 
-// Deliver returns a plan with the file for the final message: the path is the user's own, unlike one of a manifest. The
+// Deliver returns a plan with the file for the final message, relative to a directory: the path is the user's own, unlike one of a manifest. The
 // policies were checked with those of other flags.
-func (o *Prompt) Deliver(plan *tasks.Plan, untrusted bool) (*tasks.Plan, error) {
+func (o *Prompt) Deliver(plan *tasks.Plan, dir string, untrusted bool) (*tasks.Plan, error) {
 	if o.Output == "" {
 		return plan, nil
 	}
-	here, rel, err := below(o.Output)
+	rel, err := below(dir, o.Output)
 	if err != nil {
 		return nil, err
 	}
-	to := tasks.OutputFile{Dir: here, Path: cmp.Or(rel, o.Output), Own: o.Output}
+	to := tasks.OutputFile{Dir: dir, Path: cmp.Or(rel, o.Output), Own: o.Output}
 	if !filepath.IsAbs(o.Output) {
-		to.Own = here + "/" + o.Output // not cleaned: the parent of a symlink is that of its target
+		to.Own = dir + "/" + o.Output // not cleaned: the parent of a symlink is that of its target
 	}
 	switch {
 	case untrusted:
-		to, err = tasks.OutputBelow(here, filepath.ToSlash(rel)) // checkFlagPaths has refused others
+		to, err = tasks.OutputBelow(dir, filepath.ToSlash(rel)) // checkFlagPaths has refused others
 	case rel == "":
 		if info, notFound := os.Stat(filepath.Dir(to.Own)); notFound != nil || !info.IsDir() {
 			return nil, fmt.Errorf("--output-file: directory %s not found", filepath.Dir(to.Own))
@@ -186,17 +187,14 @@ func checkBelow(dir, rel string) error {
 	return d.Check(filepath.ToSlash(rel))
 }
 
-// below returns the current directory, and a path relative to it; "" if the path is not below it.
-func below(path string) (here, rel string, err error) {
-	if here, err = os.Getwd(); err != nil {
-		return "", "", err
+// below returns a path relative to a directory; "" if the path is not below it.
+func below(dir, path string) (string, error) {
+	if dir == "" {
+		return "", errors.New("the current directory is unknown")
 	}
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return "", "", err
+	rel, err := filepath.Rel(dir, form.ResolvePath(dir, path))
+	if err != nil || path == "" || !filepath.IsLocal(rel) {
+		return "", nil //nolint:nilerr // two absolute paths
 	}
-	if rel, err = filepath.Rel(here, abs); err != nil || path == "" || !filepath.IsLocal(rel) {
-		return here, "", nil //nolint:nilerr // two absolute paths
-	}
-	return here, rel, nil
+	return rel, nil
 }

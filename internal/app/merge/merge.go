@@ -45,7 +45,7 @@ func Shards(ctx context.Context, w world.World, o Options) error {
 	if err != nil {
 		return err
 	}
-	out, err := rundir.Claim(ctx, o.ReportDir, "merge", w.Clock())
+	out, err := rundir.Claim(ctx, w.Dir, o.ReportDir, "merge", w.Clock())
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)
 	}
@@ -131,7 +131,7 @@ func Queue(ctx context.Context, w world.World, o QueueOptions) error {
 			return err
 		}
 	}
-	out, err := rundir.Claim(ctx, o.ReportDir, "queue", w.Clock())
+	out, err := rundir.Claim(ctx, w.Dir, o.ReportDir, "queue", w.Clock())
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)
 	}

@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"os"
 	"slices"
 
 	"github.com/millhand/millhand/internal/app/action"
@@ -10,14 +9,13 @@ import (
 	"github.com/millhand/millhand/report"
 )
 
-// annotate adds annotations of failed jobs and of warnings to the log of a GitHub step. The
+// annotate adds annotations of failed jobs and of warnings to the log of a GitHub step. Paths of manifests are relative to dir. The
 // action annotates its log itself: it passes no commands of a run on.
-func annotate(w world.World, log *view.Log, rep *report.Report) {
+func annotate(w world.World, log *view.Log, rep *report.Report, dir string) {
 	if isAction(w) || !log.Annotated(false) {
 		return
 	}
-	where := action.Checkout{Repository: w.Getenv("GITHUB_WORKSPACE")}
-	where.Dir, _ = os.Getwd() // without it there are no locations
+	where := action.Checkout{Repository: w.Getenv("GITHUB_WORKSPACE"), Dir: dir}
 	all := slices.Concat(action.Failures(rep, where), action.Findings(rep, where))
 	if log.Annotated(true) {
 		all = append(all, action.Warnings(rep)...)

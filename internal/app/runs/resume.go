@@ -23,6 +23,7 @@ import (
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/savedsession"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/form"
 )
 
 // resume continues a run in its report directory.
@@ -156,7 +157,8 @@ func Resumed(o Options, run *event.Run) (Options, error) {
 	own := *New()
 	args, _, err := option.Read(own.Fields(), run.Invocation.Args)
 	if len(o.Plan.Manifests) == 0 { // before Parse looks for a manifest that no argument names
-		if err := os.Chdir(run.Invocation.Dir); err != nil {
+		own.Plan.Dir = run.Invocation.Dir
+		if _, err := os.Stat(own.Plan.Dir); err != nil {
 			return o, fmt.Errorf("the directory that the run was started in: %w; name its manifests: millhand run MANIFEST... --resume RUN", err)
 		}
 	} else if own.Prompt.Text == nil {
@@ -170,6 +172,9 @@ func Resumed(o Options, run *event.Run) (Options, error) {
 	}
 	own.Log, own.JSON, own.Invocation, own.Plan.Run = o.Log, o.JSON, run.Invocation, run.ID
 	own.onlyFailed, own.acceptChanges, own.FollowUp = o.onlyFailed, o.acceptChanges, o.FollowUp
+	if own.Record != "" && own.Plan.Dir != "" {
+		own.Record = form.ResolvePath(own.Plan.Dir, own.Record)
+	}
 	own.Plan.Sources.Recorded, own.Plan.Sources.Only = run, !o.acceptChanges
 	if run.ForkedFrom != nil {
 		own.Record = "" // of the other run

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/app/load"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/runner/history"
@@ -89,8 +90,11 @@ func TestResumedUsesTheDirectoryOfTheRun(t *testing.T) {
 			if diff := cmp.Diff(test.want, got.Plan.Manifests); diff != "" {
 				t.Error(diff)
 			}
-			if dir, err := os.Getwd(); err != nil || dir != test.in {
-				t.Errorf("in %s, want %s (%v)", dir, test.in, err)
+			if dir := got.Plan.In(world.World{Dir: other}); dir != test.in {
+				t.Errorf("in %s, want %s", dir, test.in)
+			}
+			if dir, err := os.Getwd(); err != nil || dir != other {
+				t.Errorf("the process is in %s, was in %s (%v)", dir, other, err)
 			}
 		})
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/runner/rollout"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/form"
 )
 
 // AfterField is the option that names runs of earlier waves.
@@ -40,29 +41,29 @@ func (s *savedWaves) OnlyNamed() {
 }
 
 // FindWaves returns the saved runs of the rollout with a name: those in the default
-// directory, those in the report directory of the run, and those that are named. except is
-// the id of a run that is left out.
-func FindWaves(w world.World, name, reportDir string, after []string, except string) (*savedWaves, error) {
+// directory, those in the report directory of the run, and those that are named, relative to dir.
+// except is the id of a run that is left out.
+func FindWaves(w world.World, dir, name, reportDir string, after []string, except string) (*savedWaves, error) {
 	all := &savedWaves{name: name, seen: map[string]bool{except: true}, named: map[string]bool{}, mine: map[string]bool{}}
 	dirs := []string{filepath.Join(".millhand", "runs")}
 	if reportDir != "" {
 		dirs = append(dirs, reportDir)
 	}
-	for _, dir := range dirs {
-		if err := all.add(w, dir, ""); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return all, fmt.Errorf("read the earlier waves in %s: %w", dir, err)
+	for _, runs := range dirs {
+		if err := all.add(w, form.ResolvePath(dir, runs), ""); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return all, fmt.Errorf("read the earlier waves in %s: %w", runs, err)
 		}
 	}
 	for _, s := range all.runs {
 		all.mine[s.Dir] = true
 	}
 	for _, run := range after {
-		dir, named := run, ""
-		if found, err := savedrun.Find(run); err == nil {
-			dir, named = found, found
+		at, named := form.ResolvePath(dir, run), ""
+		if found, err := savedrun.FindIn(dir, run); err == nil {
+			at, named = found, found
 			all.named[found] = true
 		}
-		if err := all.add(w, dir, named); err != nil {
+		if err := all.add(w, at, named); err != nil {
 			return all, fmt.Errorf("--after %s: %w", run, err)
 		}
 	}
@@ -157,7 +158,7 @@ func nextWave(ctx context.Context, w world.World, o Options, c *Checked) (again 
 		}
 		return "", nil
 	}
-	waves, err := FindWaves(w, c.Plan.Name, o.ReportDir, o.After, "")
+	waves, err := FindWaves(w, o.Plan.In(w), c.Plan.Name, o.ReportDir, o.After, "")
 	if err == nil {
 		again, err = waves.unfinished(c.Plan)
 	}
@@ -181,7 +182,7 @@ func SameWave(ctx context.Context, w world.World, o Options, c *Checked, run *ev
 	if run.Rollout == nil {
 		return nil
 	}
-	waves, err := FindWaves(w, run.Rollout.Name, o.ReportDir, o.After, run.ID)
+	waves, err := FindWaves(w, o.Plan.In(w), run.Rollout.Name, o.ReportDir, o.After, run.ID)
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)
 	}
@@ -219,7 +220,7 @@ func OpenRollout(ctx context.Context, w world.World, plan *tasks.Plan, waves *sa
 func again(w world.World, o Options, dir string) Options {
 	plain := *New()
 	plain.Resume, plain.Log, plain.JSON, plain.Verbose = dir, o.Log, o.JSON, o.Verbose
-	plain.Plan.Manifests = o.Plan.Manifests
+	plain.Plan.Dir, plain.Plan.Manifests = o.Plan.Dir, o.Plan.Manifests
 	plain.Plan.Parallel, plain.Plan.MaxCost = o.Plan.Parallel, o.Plan.MaxCost
 	if !o.Log.Quiet {
 		fmt.Fprintln(w.Err, printable.Text(fmt.Sprintf("continuing run %s of the rollout, which was killed or interrupted", filepath.Base(dir))))

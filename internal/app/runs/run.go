@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -193,7 +192,7 @@ func CheckRun(ctx context.Context, w world.World, o Options) (c Checked, err err
 // the sandbox.
 func CheckPlan(ctx context.Context, w world.World, o Options, plan *tasks.Plan, probe *Probe) (c Checked, err error) {
 	c.probe = probe
-	c.Plan, err = o.Prompt.Deliver(machine.FitJobs(plan, machine.OpenFiles(), sandbox.FreeProcesses()), o.Plan.Untrusted)
+	c.Plan, err = o.Prompt.Deliver(machine.FitJobs(plan, machine.OpenFiles(), sandbox.FreeProcesses()), o.Plan.In(w), o.Plan.Untrusted)
 	if err == nil && o.Change != nil {
 		c.Plan, err = o.Change(ctx, c.Plan)
 	}
@@ -272,7 +271,7 @@ func Run(ctx context.Context, w world.World, o Options) error {
 	if killed != "" {
 		return resume(ctx, w, again(w, o, killed), log)
 	}
-	return Start(ctx, w, o, c, Starting{ID: o.id, Log: log, Claim: func() (*rundir.Dir, error) { return rundir.Claim(ctx, o.ReportDir, o.id, w.Clock()) }})
+	return Start(ctx, w, o, c, Starting{ID: o.id, Log: log, Claim: func() (*rundir.Dir, error) { return rundir.Claim(ctx, o.Plan.In(w), o.ReportDir, o.id, w.Clock()) }})
 }
 
 // Starting is a run that is started or resumed.
@@ -362,9 +361,9 @@ func Start(ctx context.Context, w world.World, o Options, c Checked, s Starting)
 			fmt.Fprintln(w.Err, printable.Text(fmt.Sprintf("millhand: recording incomplete: %v", err)))
 		}
 	}()
-	return execute(ctx, w, out, plan, clients, runner.Options{
+	return execute(ctx, w, o.Plan.In(w), out, plan, clients, runner.Options{
 		Options: site.Options{
-			RunID: s.ID, Keep: o.Keep, NoBaseline: o.NoBaseline, Git: w.GitEnv(), Preflight: ready, Private: out.Private(trees), Level: level, Sandbox: state,
+			RunID: s.ID, Keep: o.Keep, NoBaseline: o.NoBaseline, Git: w.GitEnv(), Preflight: ready, Private: out.Private(o.Plan.In(w), trees), Level: level, Sandbox: state,
 			System: cmp.Or(s.Private, sandbox.NewPrivate(w.System...)), Getenv: w.Getenv, Redact: known, Now: w.Now, History: s.History,
 		},
 		About:     runner.About{Version: w.Version, Prices: c.Models.PriceTable(), StartedBy: StartedBy(w.Getenv), Invocation: o.Invocation},
@@ -407,10 +406,8 @@ func PrintText(w world.World, rep *report.Report, dir string) {
 	}
 	summary.PaintedText(w.Out, rep, view.Outcomes(w.Out, w.Getenv)) //nolint:errcheck // see output
 	fmt.Fprintf(w.Out, "\nreports: %s\n", printable.Text(dir))
-	if here, err := os.Getwd(); err == nil {
-		if rel, err := filepath.Rel(here, dir); err == nil && filepath.IsLocal(rel) {
-			dir = rel
-		}
+	if rel, err := filepath.Rel(w.Dir, dir); err == nil && filepath.IsLocal(rel) {
+		dir = rel
 	}
 	fmt.Fprintf(w.Out, "show them: millhand report show %s, or open %[1]s/report.html\n", printable.Text(view.Quote(dir)))
 }
@@ -430,7 +427,7 @@ func (o *Options) printJSON(w world.World, rep *report.Report, dir string) {
 }
 
 // execute runs the plan, writes the reports and prints the result.
-func execute(ctx context.Context, w world.World, out *rundir.Dir, plan *tasks.Plan, clients *forges.Clients, o runner.Options, log *view.Log, print func(world.World, *report.Report, string), warnings []string) error {
+func execute(ctx context.Context, w world.World, dir string, out *rundir.Dir, plan *tasks.Plan, clients *forges.Clients, o runner.Options, log *view.Log, print func(world.World, *report.Report, string), warnings []string) error {
 	o.Dir, o.Work, o.Trees = out.Files(), out.Work(), site.Trees{Left: out.Leave, Discard: out.Discard}
 	if o.Keep {
 		var err error
@@ -438,10 +435,7 @@ func execute(ctx context.Context, w world.World, out *rundir.Dir, plan *tasks.Pl
 			return fault.New(event.ExitUsage, "create a directory for worktrees: %w", err)
 		}
 	}
-	stop, err := followLog(log, out)
-	if err != nil {
-		return fault.Wrap(event.ExitUsage, err)
-	}
+	stop := followLog(log, w.Dir, out)
 	events, fold := out.Log(), &report.Fold{Compact: len(plan.Jobs) >= report.ManyJobs}
 	sent, ignored := exporter(ctx, w, o.RunID, fold)
 	defer finish(ctx, sent, fold, log, w)
@@ -478,7 +472,7 @@ func execute(ctx context.Context, w world.World, out *rundir.Dir, plan *tasks.Pl
 	pulls.Annotate(ctx, clients.Open, fold.Final(), out.Files().FS(), described, o.Redact, clients.Notify)
 	unwritten := out.Finish(emit, events, fold, o.Broken)
 	stop()
-	annotate(w, log, fold.Report())
+	annotate(w, log, fold.Report(), dir)
 	w.KeepResult(out.Path())
 	print(w, fold.Report(), out.Path())
 	adviseProfiles(w, fold.Report()) // also with --quiet: such a job passed and did nothing
@@ -489,11 +483,7 @@ func execute(ctx context.Context, w world.World, out *rundir.Dir, plan *tasks.Pl
 }
 
 // followLog updates the log until stop is called.
-func followLog(log *view.Log, out *rundir.Dir) (stop func(), err error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return nil, err
-	}
+func followLog(log *view.Log, dir string, out *rundir.Dir) (stop func()) {
 	ticker := time.NewTicker(250 * time.Millisecond)
 	end, unwatch := log.Follow(dir, out.Path(), ticker.C), func() {}
 	if log.Live() {
@@ -503,7 +493,7 @@ func followLog(log *view.Log, out *rundir.Dir) (stop func(), err error) {
 		unwatch()
 		ticker.Stop()
 		end()
-	}, nil
+	}
 }
 
 // Probe determines the levels of sandbox on this machine.

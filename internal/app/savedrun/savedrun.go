@@ -20,16 +20,23 @@ import (
 
 // Find returns the directory of a run, which is named by its directory, a file in it, or
 // its id if it is below the current directory.
-func Find(run string) (string, error) {
+func Find(run string) (string, error) { return FindIn("", run) }
+
+// FindIn is Find for names that are relative to a directory; "" for the current one.
+func FindIn(dir, run string) (string, error) {
+	name, at := run, filepath.Join(dir, ".millhand", "runs", run)
+	if !filepath.IsAbs(run) {
+		run = filepath.Join(dir, run)
+	}
 	if st, err := os.Stat(run); err == nil && !st.IsDir() {
 		run = filepath.Dir(run)
 	}
-	for _, dir := range []string{run, filepath.Join(".millhand", "runs", run)} {
+	for _, dir := range []string{run, at} {
 		if rundir.Resumable(dir) {
 			return filepath.Abs(dir)
 		}
 	}
-	return "", fmt.Errorf("run %s not found: it must be a directory with events.jsonl, or an id in .millhand/runs", run)
+	return "", fmt.Errorf("run %s not found: it must be a directory with events.jsonl, or an id in .millhand/runs", name)
 }
 
 // OpenEvents opens the events of a run. It is named by its directory, or by its id

@@ -23,7 +23,8 @@ import (
 // in returns a world whose current directory is a new one with files.
 func in(t *testing.T, files map[string]string) (w world.World, out, log *strings.Builder) {
 	t.Helper()
-	t.Chdir(t.TempDir())
+	dir := t.TempDir()
+	t.Chdir(dir)
 	for name, text := range files {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -31,7 +32,7 @@ func in(t *testing.T, files map[string]string) (w world.World, out, log *strings
 	}
 	out, log = &strings.Builder{}, &strings.Builder{}
 	env := map[string]string{"HOME": t.TempDir(), "PATH": os.Getenv("PATH"), "OPENAI_API_KEY": "sk-0123456789abcdef0123456789abcdef"}
-	return world.World{Out: out, Err: log, Now: time.Now, Getenv: func(name string) string { return env[name] }, System: []string{t.TempDir()}}, out, log
+	return world.World{Dir: dir, Out: out, Err: log, Now: time.Now, Getenv: func(name string) string { return env[name] }, System: []string{t.TempDir()}}, out, log
 }
 
 // call calls a tool in the current directory, and returns the exit code and what was printed.

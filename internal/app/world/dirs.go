@@ -13,11 +13,7 @@ func (w World) CacheDir() string {
 	if dir := w.UserCacheDir(); dir != "" {
 		return dir
 	}
-	at, err := filepath.Abs(filepath.Join(".millhand", "cache"))
-	if err != nil {
-		return filepath.Join(".millhand", "cache")
-	}
-	return at
+	return filepath.Join(w.Dir, ".millhand", "cache")
 }
 
 // UserCacheDir is the directory of such data that belongs to the user; "" for none.

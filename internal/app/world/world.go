@@ -16,6 +16,7 @@ import (
 type World struct {
 	In       io.Reader
 	Out, Err io.Writer
+	Dir      string // current directory, absolute; "" if it is unknown
 	Getenv   func(string) string
 	Names    []string // of the variables
 	Secrets  []string // values of variables whose names mark them as secret, in addition to known ones

@@ -26,6 +26,7 @@ import (
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -54,11 +55,30 @@ func New(w world.World) *Step {
 // Close ends the log and the output.
 func (s *Step) Close() error { return errors.Join(s.out.Close(), s.log.Close()) }
 
-// Prepare reads the inputs, and returns the command line that they stand for. It returns none if nothing is to be run, and the exit
-// code; outputs and summary are written then.
-func (s *Step) Prepare(ctx context.Context) (*Line, event.Exit) {
-	in, exit, ok := s.prepare(ctx)
+// Read reads the inputs, and returns the working directory. If nothing is to be run, the directory is "", the exit code is valid, and
+// outputs and summary are written.
+func (s *Step) Read(ctx context.Context) (directory string, exit event.Exit) {
+	in, exit, ok := s.read(ctx)
 	s.in = in
+	if !ok {
+		return "", s.end(ctx, exit)
+	}
+	return in.WorkingDirectory, exit
+}
+
+// Prepare returns the command line that the inputs stand for, in a process that is in the working directory, dir, or could not change
+// to it. It returns none if nothing is to be run, and the exit code; outputs and summary are written then.
+func (s *Step) Prepare(ctx context.Context, dir string, err error) (*Line, event.Exit) {
+	if exit, ok := s.prepare(ctx, dir, err); !ok {
+		return nil, s.end(ctx, exit)
+	}
+	s.before, _ = os.Stat(s.events)
+	return &Line{s.runWorld(), s.in.args}, event.ExitOK
+}
+
+// end writes the outputs and the summary of a step that runs nothing, and returns its exit code.
+func (s *Step) end(ctx context.Context, exit event.Exit) event.Exit {
+	in := s.in
 	if in.skipped != "" {
 		if in.outsider {
 			s.log.Annotate(action.Annotation{Level: "notice", Title: "millhand", Message: "nothing was run: " + in.skipped})
@@ -67,16 +87,12 @@ func (s *Step) Prepare(ctx context.Context) (*Line, event.Exit) {
 		}
 		s.summariseNothing(ctx, in.skipped)
 		s.put(ctx, action.Skipped(), nil)
-		return nil, exit
+		return exit
 	}
-	if !ok {
-		s.summariseNothing(ctx, s.refused)
-		outputs, warnings := action.Outputs(exit, "", nil)
-		s.put(ctx, outputs, warnings)
-		return nil, exit
-	}
-	s.before, _ = os.Stat(s.events)
-	return &Line{s.runWorld(), in.args}, event.ExitOK
+	s.summariseNothing(ctx, s.refused)
+	outputs, warnings := action.Outputs(exit, "", nil)
+	s.put(ctx, outputs, warnings)
+	return exit
 }
 
 // Finish writes the annotations, the summary and the outputs of the command line, whose error it gets.
@@ -110,11 +126,13 @@ type invocation struct {
 	prompt  string // manifest made of a prompt, to be removed; "" for none
 	skipped string // why nothing is run, though nothing is wrong; "" otherwise
 
+	untrusted string // why the manifests are not trusted; "" if they are, or by an input
+
 	outsider bool // it is skipped because of who caused the event
 }
 
-// prepare reads the inputs and changes to the working directory.
-func (s *Step) prepare(ctx context.Context) (c invocation, exit event.Exit, ok bool) {
+// read reads the inputs, and decides whether the event's actor may start a run.
+func (s *Step) read(ctx context.Context) (c invocation, exit event.Exit, ok bool) {
 	var err error
 	if c.Inputs, err = action.Read(s.Getenv); err != nil {
 		s.refuse(err)
@@ -128,15 +146,18 @@ func (s *Step) prepare(ctx context.Context) (c invocation, exit event.Exit, ok b
 		s.refuse(errors.New(admitted.refused))
 		return c, event.ExitPolicy, false
 	}
-	err = os.Chdir(c.WorkingDirectory)
-	if err == nil {
-		s.where.Repository = s.Getenv("GITHUB_WORKSPACE")
-		s.where.Dir, err = os.Getwd()
+	if c.Untrusted == "auto" && admitted.untrusted != "" {
+		c.Untrusted, c.untrusted = "true", admitted.untrusted
 	}
+	return c, event.ExitOK, true
+}
+
+// prepare resolves the inputs in the working directory, dir.
+func (s *Step) prepare(ctx context.Context, dir string, err error) (exit event.Exit, ok bool) {
+	c := &s.in
 	if err == nil {
-		s.events, err = filepath.Abs(filepath.Join(c.ReportDir, "events.jsonl"))
-	}
-	if err == nil {
+		s.Dir, s.where.Dir, s.where.Repository = dir, dir, s.Getenv("GITHUB_WORKSPACE")
+		s.events = form.ResolvePath(dir, filepath.Join(c.ReportDir, "events.jsonl"))
 		c.key, err = abandon.When(ctx, s.readKey)
 	}
 	if err == nil && c.Comment != "" {
@@ -148,17 +169,16 @@ func (s *Step) prepare(ctx context.Context) (c invocation, exit event.Exit, ok b
 	}
 	if err != nil {
 		s.refuse(err)
-		return c, exitcode.Of(err), false
+		return exitcode.Of(err), false
 	}
 	if c.Manifest == "" {
 		c.prompt = manifests[0]
 	}
-	if c.Untrusted == "auto" && admitted.untrusted != "" {
-		c.Untrusted = "true"
-		fmt.Fprintln(s.log, printable.Text("millhand: manifests are not trusted (--untrusted): "+admitted.untrusted))
+	if c.untrusted != "" {
+		fmt.Fprintln(s.log, printable.Text("millhand: manifests are not trusted (--untrusted): "+c.untrusted))
 	}
 	c.args = c.Arguments(manifests)
-	return c, event.ExitOK, true
+	return event.ExitOK, true
 }
 
 // commentTarget returns where the input comment posts.
@@ -186,7 +206,7 @@ func (s *Step) readKey() (string, error) {
 
 // runWorld is the world of the run.
 func (s *Step) runWorld() world.World {
-	return world.World{In: strings.NewReader(""), Out: s.out, Err: s.log, Getenv: s.environment(s.in), Secrets: append(slices.Clip(s.Secrets), s.in.key), Now: s.Now, Proxy: s.Proxy, Version: s.Version}
+	return world.World{In: strings.NewReader(""), Out: s.out, Err: s.log, Dir: s.Dir, Getenv: s.environment(s.in), Secrets: append(slices.Clip(s.Secrets), s.in.key), Now: s.Now, Proxy: s.Proxy, Version: s.Version}
 }
 
 // explain annotates why the command line was refused, if it was.

@@ -21,6 +21,7 @@ import (
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/form"
 )
 
 // Options select the accepted patches, and say where the script goes. All paths are absolute.
@@ -144,7 +145,7 @@ func (d *distillery) accepted(jobs []report.Job) ([]distill.Example, error) {
 	return divided, nil
 }
 
-// load sets the options of the run, and changes to the directory that it was started in.
+// load sets the options of the run.
 func (d *distillery) load(past *history.Past) error {
 	o := *runs.New()
 	g := d.given
@@ -171,9 +172,8 @@ func (d *distillery) checkOutput() error {
 	if d.file = d.given.Output; d.file == "" {
 		d.file = d.given.Task
 	}
-	var err error
-	if d.file, err = filepath.Abs(d.file); err != nil || d.given.Script != "" {
-		return err
+	if d.file = form.ResolvePath(d.options.Plan.In(d.world), d.file); d.given.Script != "" {
+		return nil
 	}
 	for _, l := range tasks.ScriptLanguages() {
 		file := distill.Script{Language: l.Name}.File(d.file)

@@ -166,7 +166,7 @@ func (d *distillery) execute(ctx context.Context, o runs.Options, dir string, ch
 	var rep *report.Report
 	err = runs.Start(ctx, d.world, o, c, runs.Starting{
 		ID: id, Log: log,
-		Claim: func() (*rundir.Dir, error) { return rundir.Claim(ctx, dir, id, d.world.Clock()) },
+		Claim: func() (*rundir.Dir, error) { return rundir.Claim(ctx, o.Plan.In(d.world), dir, id, d.world.Clock()) },
 		Print: func(_ world.World, r *report.Report, at string) { rep, d.reports = r, at },
 	})
 	if rep == nil || len(rep.Jobs) == 0 || exitcode.Of(err) == event.ExitInternal {

@@ -53,7 +53,7 @@ func Make(ctx context.Context, w world.World, o Options) error {
 	if err != nil {
 		return err
 	}
-	for i, file := range o.Policies { // a run changes the directory
+	for i, file := range o.Policies { // not relative to the directory that a run was started in
 		if o.Policies[i], err = filepath.Abs(file); err != nil {
 			return fault.Wrap(event.ExitUsage, err)
 		}

@@ -35,7 +35,7 @@ func plannedWaves(ctx context.Context, w world.World, o Options, plan *tasks.Pla
 	if plan.Rollout == nil && len(o.After) == 0 {
 		return nil, nil
 	}
-	saved, err := runs.FindWaves(w, plan.Name, "", o.After, "")
+	saved, err := runs.FindWaves(w, o.Plan.In(w), plan.Name, "", o.After, "")
 	if err != nil {
 		return nil, fault.Wrap(event.ExitUsage, err)
 	}

@@ -82,7 +82,7 @@ func accessOf(ctx context.Context, w world.World, dir string, po load.PolicyOpti
 	if err != nil {
 		return nil, fault.Wrap(event.ExitUsage, err)
 	}
-	for i, file := range po.Policies { // invoked changes the directory
+	for i, file := range po.Policies { // not relative to the directory that the run was started in
 		if po.Policies[i], err = filepath.Abs(file); err != nil {
 			return nil, fault.Wrap(event.ExitUsage, err)
 		}
@@ -106,8 +106,7 @@ func accessOf(ctx context.Context, w world.World, dir string, po load.PolicyOpti
 	return &tasks.Plan{Policies: opts.Policies, Forges: hosts}, nil
 }
 
-// Invoked returns the options that a run was started with, and changes to the directory
-// that it was started in.
+// Invoked returns the options that a run was started with.
 func Invoked(run *event.Run) (runs.Options, error) {
 	plain := *runs.New()
 	if run == nil {

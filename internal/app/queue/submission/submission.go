@@ -120,10 +120,7 @@ func submitPreflight(ctx context.Context, w world.World, plan *tasks.Plan, id st
 
 // queueRun returns the run of a plan for the queue, and the contents of its inputs.
 func queueRun(w world.World, o Options, plan *tasks.Plan, set *models.Set, id string) (*queue.Run, map[string][]byte, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return nil, nil, err
-	}
+	dir := o.Plan.In(w)
 	inputs, err := plan.ReadInputs()
 	if err != nil {
 		return nil, nil, err

@@ -205,7 +205,7 @@ func (k *worker) run(ctx context.Context, claim *queue.Claim, dir string) (end e
 		}
 		return claim.Append(line, durable)
 	}}
-	s.Claim = func() (*rundir.Dir, error) { return rundir.Claim(ctx, reports, s.ID, k.world.Clock()) }
+	s.Claim = func() (*rundir.Dir, error) { return rundir.Claim(ctx, "", reports, s.ID, k.world.Clock()) }
 	if len(claim.Log) > 0 {
 		continued, out, err := reopenJob(ctx, reports, claim.Log, k.world.Clock())
 		if err != nil {

@@ -32,7 +32,7 @@ func testWorker(t *testing.T, s *queuetest.Server) *worker {
 		t.Fatal(err)
 	}
 	t.Cleanup(q.Close)
-	w := world.World{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Now: time.Now, Getenv: func(name string) string {
+	w := world.World{Dir: "/work", In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Now: time.Now, Getenv: func(name string) string {
 		return map[string]string{"OPENAI_API_KEY": "sk-secret-of-the-worker", "HOME": "/nowhere"}[name]
 	}}
 	return &worker{world: w, queue: q, dir: t.TempDir(), claims: map[*queue.Claim]time.Time{}, plans: map[string]*queuedPlan{}, refused: map[string]string{}, stopped: map[string]bool{}}

@@ -48,7 +48,7 @@ func testWorld(t *testing.T) (w world.World, out, log *strings.Builder) {
 	t.Helper()
 	out, log = &strings.Builder{}, &strings.Builder{}
 	env := map[string]string{"HOME": t.TempDir(), "PATH": os.Getenv("PATH"), "OPENAI_API_KEY": "sk-0"}
-	return world.World{Out: out, Err: log, Now: time.Now, Version: "v0.3.0", Getenv: func(name string) string { return env[name] }}, out, log
+	return world.World{Out: out, Err: log, Now: time.Now, Version: "v0.3.0", Dir: t.TempDir(), Getenv: func(name string) string { return env[name] }}, out, log
 }
 
 func TestManifestFitsTheProjectAndReplacesNothing(t *testing.T) {
