@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/file"
 	"github.com/millhand/millhand/tools/media"
 	"github.com/millhand/millhand/tools/outputs"
 	"github.com/millhand/millhand/tools/skill"
@@ -34,7 +35,7 @@ func (w *work) toolEnv(ctx context.Context, s sessionSpec) (*tools.Env, error) {
 	}
 	known := w.job.opts.facts(s.speaks)
 	env := &tools.Env{
-		Profile: s.task.Profile, Todos: &tools.Todos{}, Notes: &tools.Notes{}, Redact: w.job.opts.Redact,
+		Profile: s.task.Profile, Todos: &tools.Todos{}, Notes: &file.Notes{}, Redact: w.job.opts.Redact,
 		Outputs: w.job.Outputs(), Private: slices.Concat(w.site.Private(), confinement.ConcealedFromTools(s.task.Profile, w.job.run.Private)), Now: w.job.opts.Now,
 		Limits: outputs.Limits(w.job.Plan.Output),
 		Model:  cmp.Or(known.Like, s.speaks), Batch: w.job.Plan.Batch, Skills: skills, Languages: w.languages.Tools(), Tree: w.tree, Cache: &tools.Cache{},

@@ -30,7 +30,7 @@ func Needs(env *Env, tool, subject string) ([]permission.Request, error) {
 		_, needs, err := env.paths().Need(perm, subject, access.ToWrite)
 		return needs, err
 	case "lsp":
-		_, needs, err := lspNeeds(env, subject)
+		_, needs, err := env.languages().Needs(subject)
 		return needs, err
 	case "read", "list":
 		_, needs, err := env.paths().Need(perm, subject, access.ToRead)

@@ -9,7 +9,9 @@ import (
 	"sync"
 
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/tools/file"
 	"github.com/millhand/millhand/tools/find"
+	"github.com/millhand/millhand/tools/language"
 	"github.com/millhand/millhand/tools/skill"
 	"github.com/millhand/millhand/tools/tool"
 	"github.com/millhand/millhand/tools/webfetch"
@@ -34,16 +36,17 @@ type Registry struct {
 func For(env *Env, more ...Tool) (*Registry, error) {
 	r := &Registry{}
 	add := func(t ...Tool) { r.tools = append(r.tools, t...) }
-	add(bashTool(), readTool(), tool.In(find.List(), (*Env).finding), tool.In(find.Glob(), (*Env).finding), tool.In(find.Grep(), (*Env).finding))
+	add(bashTool(), tool.In(file.Read(), (*Env).files), tool.In(find.List(), (*Env).finding), tool.In(find.Glob(), (*Env).finding), tool.In(find.Grep(), (*Env).finding))
+	edits, patches := []Tool{tool.In(file.Edit(), (*Env).files), tool.In(file.Write(), (*Env).files)}, tool.In(file.ApplyPatch(), (*Env).files)
 	switch {
 	case env.Model == "":
-		add(editTool(), writeTool(), applyPatchTool())
+		add(append(edits, patches)...)
 	case env.patches():
-		add(applyPatchTool())
-		r.spare = []Tool{editTool(), writeTool()}
+		add(patches)
+		r.spare = edits
 	default:
-		add(editTool(), writeTool())
-		r.spare = []Tool{applyPatchTool()}
+		add(edits...)
+		r.spare = []Tool{patches}
 	}
 	if env.Spawn != nil {
 		add(taskTool(env))
@@ -56,7 +59,7 @@ func For(env *Env, more ...Tool) (*Registry, error) {
 		add(skill.Tool[*Env](env.Skills, env.Profile))
 	}
 	if env.Languages != nil {
-		add(lspTool())
+		add(tool.In(language.Tool(), (*Env).languages))
 	}
 	if env.Batch {
 		add(batchTool(r))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/language"
 	"github.com/millhand/millhand/tools/skill"
 	"github.com/millhand/millhand/tools/websearch"
 
@@ -190,7 +191,7 @@ func TestEveryToolIsListed(t *testing.T) {
 	found := map[string]bool{}
 	for _, model := range []string{"", "openai/gpt-5"} {
 		env := tooltest.Equipped(model)
-		env.Languages = &tools.Languages{}
+		env.Languages = &language.Servers{}
 		r, err := tools.For(env)
 		if err != nil {
 			t.Fatal(err)

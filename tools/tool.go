@@ -12,7 +12,9 @@ import (
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/tools/access"
 	"github.com/millhand/millhand/tools/change"
+	"github.com/millhand/millhand/tools/file"
 	"github.com/millhand/millhand/tools/find"
+	"github.com/millhand/millhand/tools/language"
 	"github.com/millhand/millhand/tools/media"
 	"github.com/millhand/millhand/tools/outputs"
 	"github.com/millhand/millhand/tools/skill"
@@ -43,8 +45,8 @@ type Env struct {
 	Profile  permission.Profile
 	Ignore   ignore.Tree // what git ignores in the workspace, in addition to its own .gitignore files
 	Todos    *Todos
-	Notes    *Notes   // instructions of directories below the workspace's root; nil: read attaches none
-	ChildEnv []string // environment of commands
+	Notes    *file.Notes // instructions of directories below the workspace's root; nil: read attaches none
+	ChildEnv []string    // environment of commands
 	Commands Commands
 	Outputs  *files.Dir // where truncated outputs are saved in full; nil: nowhere
 	Private  []string   // absolute report directories, inaccessible to calls except for reading saved outputs; and private files of the system
@@ -70,7 +72,7 @@ type Env struct {
 	// Hooks are called in their order around each call, also of batch and of prompts.
 	Hooks tool.Hooks
 	// Languages are the language servers; nil: none, and no tool lsp.
-	Languages *Languages
+	Languages *language.Servers
 	// Tree is shared by all sessions in one workspace. nil: calls never run in
 	// parallel, and no result is cached.
 	Tree *change.Tracker
@@ -109,4 +111,12 @@ func (env *Env) searching() websearch.Config { return env.Search }
 
 func (env *Env) finding() find.Env {
 	return find.Env{Paths: env.paths(), Ignore: env.Ignore, Searches: env.Tree.Searches()}
+}
+
+func (env *Env) languages() language.Env {
+	return language.Env{Paths: env.paths(), Servers: env.Languages}
+}
+
+func (env *Env) files() file.Env {
+	return file.Env{Env: env.languages(), Changes: env.Tree, Notes: env.Notes, Accepts: env.Accepts, MaxBytes: env.outputs().Bytes()}
 }

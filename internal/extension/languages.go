@@ -20,7 +20,7 @@ import (
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/tasks"
-	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/language"
 )
 
 // maxSource is the maximum size of a file that language servers get, in bytes.
@@ -81,11 +81,11 @@ func NewLanguages(ctx context.Context, c LanguageConfig) *Languages {
 }
 
 // Tools returns what the tools of a session need; nil without servers.
-func (set *Languages) Tools() *tools.Languages {
+func (set *Languages) Tools() *language.Servers {
 	if set == nil {
 		return nil
 	}
-	return &tools.Languages{Opened: set.opened, Edit: set.edit, Query: set.query}
+	return &language.Servers{Opened: set.opened, Edit: set.edit, Query: set.query}
 }
 
 // of returns the servers for files.
@@ -124,19 +124,19 @@ func (set *Languages) opened(path string) {
 }
 
 // edit asks all servers for the files concurrently.
-func (set *Languages) edit(ctx context.Context, paths []string) func(context.Context) tools.Found {
+func (set *Languages) edit(ctx context.Context, paths []string) func(context.Context) language.Found {
 	servers, files := set.of(paths...)
 	if len(servers) == 0 {
-		return func(context.Context) tools.Found { return tools.Found{} }
+		return func(context.Context) language.Found { return language.Found{} }
 	}
 	set.changes()
 	if servers[0].config.LSP.Wait == 0 {
-		return func(context.Context) tools.Found {
+		return func(context.Context) language.Found {
 			set.changes()
 			for i, s := range servers {
 				s.live.Open(files[i]...)
 			}
-			return tools.Found{}
+			return language.Found{}
 		}
 	}
 	edits := make([]*lsp.Edit, len(servers))
@@ -145,7 +145,7 @@ func (set *Languages) edit(ctx context.Context, paths []string) func(context.Con
 		before.Go(func() { edits[i] = s.live.Before(ctx, files[i]) })
 	}
 	before.Wait()
-	return func(ctx context.Context) (found tools.Found) {
+	return func(ctx context.Context) (found language.Found) {
 		set.changes()
 		all, late := make([][]lsp.FileErrors, len(servers)), make([]bool, len(servers))
 		var after sync.WaitGroup

@@ -15,7 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/extension/lsp"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/tasks"
-	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/language"
 )
 
 // workspace is a directory with language servers, which are not confined.
@@ -31,7 +31,7 @@ type workspace struct {
 const patience = time.Minute
 
 // language returns a server for files with extensions, separated by spaces.
-func language(name, extensions string, args ...string) tasks.LanguageServer {
+func serverFor(name, extensions string, args ...string) tasks.LanguageServer {
 	return tasks.LanguageServer{Name: name, Process: tasks.Process{Command: append([]string{"language-server"}, args...)}, Extensions: strings.Fields(extensions)}
 }
 
@@ -88,7 +88,7 @@ func open(t *testing.T, wait time.Duration, servers ...tasks.LanguageServer) *wo
 }
 
 // write writes files, each NAME followed by its text, as one edit.
-func (w *workspace) write(files ...string) tools.Found {
+func (w *workspace) write(files ...string) language.Found {
 	w.Helper()
 	var paths []string
 	for i := 0; i < len(files); i += 2 {
@@ -104,7 +104,7 @@ func (w *workspace) write(files ...string) tools.Found {
 }
 
 // messages returns the errors of an edit, each as FILE: TEXT.
-func messages(found tools.Found) (all []string) {
+func messages(found language.Found) (all []string) {
 	for _, f := range found.Files {
 		for _, e := range f.Errors {
 			all = append(all, filepath.Base(f.Path)+": "+e.Message)
@@ -128,9 +128,9 @@ func (w *workspace) status() map[string]event.ExtensionStatus {
 
 // Each server gets the files with its extensions, and starts with the first of them.
 func TestServersStartForTheirFiles(t *testing.T) {
-	found := language("found", ".none")
+	found := serverFor("found", ".none")
 	found.IfFound = true
-	w := open(t, patience, language("text", ".txt .d.text"), language("notes", ".md .txt"), language("idle", ".idle"), found)
+	w := open(t, patience, serverFor("text", ".txt .d.text"), serverFor("notes", ".md .txt"), serverFor("idle", ".idle"), found)
 	got := w.write("a.TXT", "ERROR one\n", "b.d.text", "ERROR two\n", "c.md", "ERROR three\n", "d.text", "ERROR none\n")
 	if want := []string{"a.TXT: one", "b.d.text: two", "a.TXT: one", "c.md: three"}; !slices.Equal(messages(got), want) || got.Notes != nil {
 		t.Errorf("got %q, %q; want %q", messages(got), got.Notes, want)
@@ -154,7 +154,7 @@ func TestServersStartForTheirFiles(t *testing.T) {
 
 // The errors in the edited files come before those in others, of whichever server.
 func TestEditedFilesComeFirst(t *testing.T) {
-	w := open(t, patience, language("text", ".txt"), language("notes", ".md"))
+	w := open(t, patience, serverFor("text", ".txt"), serverFor("notes", ".md"))
 	w.write("other.txt", "fine\n")
 	got := w.write("a.txt", "ELSEWHERE other.txt broken\n", "b.md", "ERROR one\n")
 	if want := []string{"b.md: one", "other.txt: broken"}; !slices.Equal(messages(got), want) || !got.Files[0].Edited || got.Files[1].Edited {
@@ -163,7 +163,7 @@ func TestEditedFilesComeFirst(t *testing.T) {
 }
 
 func TestReadingStartsAServer(t *testing.T) {
-	w := open(t, patience, language("text", ".txt"), language("notes", ".md"))
+	w := open(t, patience, serverFor("text", ".txt"), serverFor("notes", ".md"))
 	path := filepath.Join(w.dir, "a.txt")
 	if err := os.WriteFile(path, []byte("ERROR old\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -184,7 +184,7 @@ func TestReadingStartsAServer(t *testing.T) {
 // A known server that is not on PATH is left out; one that the manifest names fails, and the job
 // continues.
 func TestAbsentPrograms(t *testing.T) {
-	known, named := language("known", ".txt"), language("named", ".txt")
+	known, named := serverFor("known", ".txt"), serverFor("named", ".txt")
 	known.IfFound = true
 	known.Process.Command[0], named.Process.Command[0] = "missing", "missing"
 	w := open(t, patience, known, named)
@@ -213,7 +213,7 @@ func TestNoLanguageServersHaveNoTools(t *testing.T) {
 // After several edits without diagnostics in time, edits don't wait for the server.
 func TestTimeoutsInARow(t *testing.T) {
 	t.Parallel() // the first wait is ten seconds
-	w := open(t, 50*time.Millisecond, language("mute", ".txt", "-fault", "mute"))
+	w := open(t, 50*time.Millisecond, serverFor("mute", ".txt", "-fault", "mute"))
 	late := "no diagnostics from the language server mute within 50ms"
 	for _, want := range []string{late, late, late, late, late, "", ""} {
 		got := w.write("a.txt", "ERROR "+want)
@@ -232,7 +232,7 @@ func TestTimeoutsInARow(t *testing.T) {
 
 // Without diagnostics, servers still learn of edits.
 func TestDiagnosticsThatAreOff(t *testing.T) {
-	w := open(t, 0, language("text", ".txt"))
+	w := open(t, 0, serverFor("text", ".txt"))
 	if got := w.write("a.txt", "AT b.txt\n"); got.Files != nil || got.Notes != nil {
 		t.Errorf("got %+v", got)
 	}
@@ -244,7 +244,7 @@ func TestDiagnosticsThatAreOff(t *testing.T) {
 
 // Faults of servers are warnings, each once, and are in the report.
 func TestFaultsOfLanguageServers(t *testing.T) {
-	w := open(t, patience, language("asks", ".txt", "-fault", "asks,noise"), language("exits", ".md", "-fault", "exit"))
+	w := open(t, patience, serverFor("asks", ".txt", "-fault", "asks,noise"), serverFor("exits", ".md", "-fault", "exit"))
 	if got := messages(w.write("a.txt", "ERROR one\n", "b.md", "ERROR two\n")); !slices.Equal(got, []string{"a.txt: one"}) {
 		t.Errorf("got %q", got)
 	}
@@ -270,7 +270,7 @@ func TestFaultsOfLanguageServers(t *testing.T) {
 
 // Servers get text of regular files in the workspace.
 func TestFilesThatServersGet(t *testing.T) {
-	w := open(t, patience, language("text", ".txt"))
+	w := open(t, patience, serverFor("text", ".txt"))
 	outside := filepath.Join(t.TempDir(), "out.txt")
 	inside := func(name string) string { return filepath.Join(w.dir, name) }
 	err := errors.Join(

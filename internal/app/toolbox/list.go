@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/language"
 	"github.com/millhand/millhand/tools/skill"
 )
 
@@ -44,7 +45,7 @@ func List(ctx context.Context, w world.World, o Options) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	if set.plan != nil && set.plan.LSP != nil {
-		env.Languages = &tools.Languages{} // nothing is called
+		env.Languages = &language.Servers{} // nothing is called
 	}
 	served, stop, err := serve(ctx, w, o.ProfileOptions, o.Sandbox, &env, set, end, "")
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/millhand/millhand/tools"
 	"github.com/millhand/millhand/tools/change"
+	"github.com/millhand/millhand/tools/language"
 	"github.com/millhand/millhand/tools/skill"
 	"github.com/millhand/millhand/tools/websearch"
 
@@ -380,13 +381,13 @@ func (s *Stage) Age(name string, hours int) {
 }
 
 // WithLanguages gives a stage language servers that find errors after each edit.
-func (s *Stage) WithLanguages(found func() tools.Found, results func(lsp.Query) []string) {
+func (s *Stage) WithLanguages(found func() language.Found, results func(lsp.Query) []string) {
 	s.Helper()
 	s.Equip(func(env *tools.Env) {
-		env.Languages = &tools.Languages{
+		env.Languages = &language.Servers{
 			Opened: func(string) {},
-			Edit: func(context.Context, []string) func(context.Context) tools.Found {
-				return func(context.Context) tools.Found { return found() }
+			Edit: func(context.Context, []string) func(context.Context) language.Found {
+				return func(context.Context) language.Found { return found() }
 			},
 			Query: func(_ context.Context, q lsp.Query) (list []json.RawMessage, server string, err error) {
 				for _, r := range results(q) {

@@ -26,6 +26,7 @@ import (
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/language"
 )
 
 // BacktestOptions are the runs whose calls are decided again, and the rules that decide.
@@ -128,7 +129,7 @@ type backtest struct {
 // newBacktest equips an environment with every tool that a recorded call may be of.
 func newBacktest(w world.World, env tools.Env, p permission.Profile, found *usage) (*backtest, error) {
 	env.Profile, env.ChildEnv = p, proc.ChildEnv(w.Getenv, p.Env)
-	env.Batch, env.Languages, env.Search.Backend = true, &tools.Languages{}, "json"
+	env.Batch, env.Languages, env.Search.Backend = true, &language.Servers{}, "json"
 	env.Spawn = func(context.Context, tools.SpawnRequest) (tools.SpawnResult, error) {
 		return tools.SpawnResult{}, errors.New("a backtest runs no agents")
 	}

@@ -1,4 +1,4 @@
-package tools
+package file
 
 import (
 	"context"
@@ -23,27 +23,28 @@ type writeInput struct {
 	Content  string `json:"content" jsonschema:"complete content of the file"`
 }
 
-func writeTool() Tool {
-	return tool.Define(Spec{Name: "write", Description: writeDescription, Writes: true, Deadline: time.Minute}, prepareWrite)
+// Write returns the tool write.
+func Write() tool.Tool[Env] {
+	return tool.Define(tool.Spec{Name: "write", Description: writeDescription, Writes: true, Deadline: time.Minute}, prepareWrite)
 }
 
-func prepareWrite(env *Env, in writeInput) (Pending, error) {
-	p, needs, err := env.paths().Need("edit", in.FilePath, access.ToWrite)
+func prepareWrite(env Env, in writeInput) (tool.Pending, error) {
+	p, needs, err := env.Need("edit", in.FilePath, access.ToWrite)
 	if err == nil {
 		err = fileName(in.FilePath, p)
 	}
 	if err != nil {
-		return Pending{}, err
+		return tool.Pending{}, err
 	}
-	return Pending{Title: p.Rel, Needs: needs, Do: func(ctx context.Context) (Result, error) {
-		return env.checked(ctx, []workspace.Path{p}, func() (Result, error) { return doWrite(ctx, env, p, in.Content) })
+	return tool.Pending{Title: p.Rel, Needs: needs, Do: func(ctx context.Context) (tool.Result, error) {
+		return env.change(ctx, []workspace.Path{p}, func() (tool.Result, error) { return doWrite(ctx, env, p, in.Content) })
 	}}, nil
 }
 
-func doWrite(ctx context.Context, env *Env, p workspace.Path, content string) (Result, error) {
+func doWrite(ctx context.Context, env Env, p workspace.Path, content string) (tool.Result, error) {
 	existed := env.Workspace.Exists(p)
 	if existed && env.Workspace.Changed(p) {
-		return Result{}, changedOnDisk(p)
+		return tool.Result{}, changedOnDisk(p)
 	}
 	before, enc := "", encoding{}
 	data, err := env.Workspace.ReadFile(p, maxEdit)
@@ -57,25 +58,25 @@ func doWrite(ctx context.Context, env *Env, p workspace.Path, content string) (R
 		err = nil // a new file, or an error of the write
 	}
 	if err != nil {
-		return Result{}, err
+		return tool.Result{}, err
 	}
 	if strings.HasPrefix(before, byteOrderMark) && !strings.HasPrefix(content, byteOrderMark) {
 		content = byteOrderMark + content
 	}
 	data = enc.encode(content)
 	if err := env.Workspace.WriteFile(p, data); err != nil {
-		return Result{}, err
+		return tool.Result{}, err
 	}
-	var meta Metadata
+	var meta tool.Metadata
 	meta.CountLines(before, content)
 	if existed && before == content {
-		return Result{Output: p.String() + " already has this content; nothing changed.", Metadata: meta}, nil
+		return tool.Result{Output: p.String() + " already has this content; nothing changed.", Metadata: meta}, nil
 	}
 	verb := "Created"
 	if existed {
 		verb = "Replaced"
 	}
-	return Result{Output: fmt.Sprintf("%s %s: %s, %s.%s", verb, p, figures.Count(cut.LineCount(content), "line"), figures.Count(len(data), "byte"), endsNote(before, content)), Metadata: meta}, nil
+	return tool.Result{Output: fmt.Sprintf("%s %s: %s, %s.%s", verb, p, figures.Count(cut.LineCount(content), "line"), figures.Count(len(data), "byte"), endsNote(before, content)), Metadata: meta}, nil
 }
 
 // byteOrderMark starts some text files. Models don't see it, so it is preserved

@@ -1,4 +1,4 @@
-package tools_test
+package file_test
 
 import (
 	"os"

@@ -1,4 +1,4 @@
-package tools
+package file
 
 import (
 	"bufio"
@@ -40,11 +40,12 @@ type readInput struct {
 // span is the range of lines to read.
 type span struct{ offset, limit int } // first line, from 1, and maximum number of lines
 
-func readTool() Tool {
-	return tool.Define(Spec{Name: "read", Description: readDescription, ReadOnly: true, Cached: true, Deadline: time.Minute}, prepareRead)
+// Read returns the tool read.
+func Read() tool.Tool[Env] {
+	return tool.Define(tool.Spec{Name: "read", Description: readDescription, ReadOnly: true, Cached: true, Deadline: time.Minute}, prepareRead)
 }
 
-func prepareRead(env *Env, in readInput) (Pending, error) {
+func prepareRead(env Env, in readInput) (tool.Pending, error) {
 	lines := span{offset: 1, limit: readLines}
 	if in.Offset != nil {
 		lines.offset = *in.Offset
@@ -54,15 +55,15 @@ func prepareRead(env *Env, in readInput) (Pending, error) {
 	}
 	switch {
 	case lines.offset < 1:
-		return Pending{}, fmt.Errorf("invalid offset %d: lines are numbered from 1", lines.offset)
+		return tool.Pending{}, fmt.Errorf("invalid offset %d: lines are numbered from 1", lines.offset)
 	case lines.limit < 1:
-		return Pending{}, fmt.Errorf("invalid limit %d: must be positive (default %d)", lines.limit, readLines)
+		return tool.Pending{}, fmt.Errorf("invalid limit %d: must be positive (default %d)", lines.limit, readLines)
 	}
-	p, needs, err := env.paths().Need("read", in.FilePath, access.ToRead)
+	p, needs, err := env.Need("read", in.FilePath, access.ToRead)
 	if err != nil {
-		return Pending{}, err
+		return tool.Pending{}, err
 	}
-	return Pending{Title: p.Rel, Needs: needs, Do: func(ctx context.Context) (Result, error) {
+	return tool.Pending{Title: p.Rel, Needs: needs, Do: func(ctx context.Context) (tool.Result, error) {
 		return doRead(ctx, env, p, lines)
 	}}, nil
 }
@@ -70,25 +71,25 @@ func prepareRead(env *Env, in readInput) (Pending, error) {
 // headSize is the number of bytes that decide on the type of a file.
 const headSize = 8 << 10
 
-func doRead(ctx context.Context, env *Env, p workspace.Path, lines span) (Result, error) {
+func doRead(ctx context.Context, env Env, p workspace.Path, lines span) (tool.Result, error) {
 	st, err := env.Workspace.Stat(p)
 	switch {
 	case access.IsMissing(err):
-		return Result{}, env.paths().NotFound(p)
+		return tool.Result{}, env.NotFound(p)
 	case err != nil:
-		return Result{}, fmt.Errorf("read %s: %w", p, err)
+		return tool.Result{}, fmt.Errorf("read %s: %w", p, err)
 	case st.IsDir():
 		return readDirectory(env, p, lines)
 	}
 	f, err := env.Workspace.OpenFile(p)
 	if err != nil {
-		return Result{}, fmt.Errorf("%w: only regular files can be read", err)
+		return tool.Result{}, fmt.Errorf("%w: only regular files can be read", err)
 	}
 	defer f.Close()
 	in2 := bufio.NewReaderSize(f, int(min(max(st.Size(), headSize), 64<<10))) // most files are small
 	head, err := in2.Peek(headSize)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return Result{}, fmt.Errorf("read %s: %w", p, err)
+		return tool.Result{}, fmt.Errorf("read %s: %w", p, err)
 	}
 	if kind := media.Of(p.Rel, head); kind != "" {
 		return env.Accepts.Read(p, in2, kind, st.Size())
@@ -98,12 +99,12 @@ func doRead(ctx context.Context, env *Env, p workspace.Path, lines span) (Result
 		var text string
 		text, enc, err = decodeAll(in2)
 		if err != nil {
-			return Result{}, fmt.Errorf("read %s: %w", p, err)
+			return tool.Result{}, fmt.Errorf("read %s: %w", p, err)
 		}
 		in2, head = bufio.NewReader(strings.NewReader(text)), nil
 	}
 	if media.IsBinary(p.Rel, head) {
-		return Result{}, fmt.Errorf("%s is a binary file (%d bytes) and can't be shown as text", p, st.Size())
+		return tool.Result{}, fmt.Errorf("%s is a binary file (%d bytes) and can't be shown as text", p, st.Size())
 	}
 	notes, loaded := env.notesFor(p.Rel)
 	result, err := readText(ctx, env, p, in2, lines, enc, cut.Size(notes))
@@ -111,7 +112,7 @@ func doRead(ctx context.Context, env *Env, p workspace.Path, lines span) (Result
 		if len(loaded) > 0 {
 			env.Notes.forget(loaded)
 		}
-		return Result{}, err
+		return tool.Result{}, err
 	}
 	result.Output += notes
 	result.Metadata.Loaded = loaded
@@ -119,18 +120,18 @@ func doRead(ctx context.Context, env *Env, p workspace.Path, lines span) (Result
 }
 
 // readText reads lines of a text, in a result that leaves room for a number of bytes.
-func readText(ctx context.Context, env *Env, p workspace.Path, in *bufio.Reader, lines span, enc encoding, room int) (Result, error) {
+func readText(ctx context.Context, env Env, p workspace.Path, in *bufio.Reader, lines span, enc encoding, room int) (tool.Result, error) {
 	page, err := readPage(ctx, in, lines.offset, lines.limit, max(pageBytes(env, p.Rel)-room, 512))
 	if err != nil {
-		return Result{}, fmt.Errorf("read %s: %w", p, err)
+		return tool.Result{}, fmt.Errorf("read %s: %w", p, err)
 	}
-	env.opened(p)
+	env.Opened(p)
 	return page.result(p, lines.offset, enc)
 }
 
 // pageBytes returns the size limit of the lines, without the text around them.
-func pageBytes(env *Env, name string) int {
-	return max(env.outputs().Bytes()-cut.Size(name)-256, 512)
+func pageBytes(env Env, name string) int {
+	return max(env.MaxBytes-cut.Size(name)-256, 512)
 }
 
 // page is a range of lines of a file, formatted for a model.
@@ -260,9 +261,9 @@ func clipLine(line []byte) (string, int) {
 }
 
 // result formats a page for the model.
-func (p *page) result(at workspace.Path, offset int, enc encoding) (Result, error) {
+func (p *page) result(at workspace.Path, offset int, enc encoding) (tool.Result, error) {
 	if p.lines == 0 && offset > 1 && !p.more {
-		return Result{}, fmt.Errorf("offset %d is past the end of %s, which has %s", offset, at, figures.Count(p.seen, "line"))
+		return tool.Result{}, fmt.Errorf("offset %d is past the end of %s, which has %s", offset, at, figures.Count(p.seen, "line"))
 	}
 	last := offset + p.lines - 1
 	var foot string
@@ -283,15 +284,15 @@ func (p *page) result(at workspace.Path, offset int, enc encoding) (Result, erro
 		foot += fmt.Sprintf("\n(file is not UTF-8: %s shown as U+FFFD in these lines; edit and apply_patch keep them, and accept only ASCII as new text)", figures.Count(p.wrong, "byte"))
 	}
 	out := fmt.Sprintf("<path>%s</path>\n<type>file</type>\n<content>\n%s%s\n</content>", at, p.text.String(), foot)
-	return Result{Output: out, Bounded: true, Cut: p.more}, nil
+	return tool.Result{Output: out, Bounded: true, Cut: p.more}, nil
 }
 
 // readDirectory lists the entries of a directory; names of directories end in a
 // slash.
-func readDirectory(env *Env, p workspace.Path, in span) (Result, error) {
+func readDirectory(env Env, p workspace.Path, in span) (tool.Result, error) {
 	entries, err := env.Workspace.ReadDir(p)
 	if err != nil {
-		return Result{}, err
+		return tool.Result{}, err
 	}
 	var lines []string
 	for _, e := range entries {
@@ -299,13 +300,13 @@ func readDirectory(env *Env, p workspace.Path, in span) (Result, error) {
 		if e.IsDir() {
 			name += "/"
 		}
-		if e.Type()&fs.ModeSymlink != 0 && env.paths().IsDir(path.Join(p.Abs, e.Name())) {
+		if e.Type()&fs.ModeSymlink != 0 && env.IsDir(path.Join(p.Abs, e.Name())) {
 			name += "/"
 		}
 		lines = append(lines, name)
 	}
 	if in.offset > max(len(lines), 1) {
-		return Result{}, fmt.Errorf("offset %d is past the end of directory %s, which has %s", in.offset, p, figures.Count(len(lines), "entry"))
+		return tool.Result{}, fmt.Errorf("offset %d is past the end of directory %s, which has %s", in.offset, p, figures.Count(len(lines), "entry"))
 	}
 	shown := lines[min(in.offset-1, len(lines)):]
 	foot := fmt.Sprintf("(%s)", figures.Count(len(lines), "entry"))
@@ -315,5 +316,5 @@ func readDirectory(env *Env, p workspace.Path, in span) (Result, error) {
 		foot = fmt.Sprintf("(%d of %d entries shown; use offset %d to continue)", in.limit, len(lines), in.offset+in.limit)
 	}
 	out := fmt.Sprintf("<path>%s</path>\n<type>directory</type>\n<entries>\n%s\n%s\n</entries>", p, strings.Join(shown, "\n"), foot)
-	return Result{Output: out}, nil
+	return tool.Result{Output: out}, nil
 }

@@ -1,4 +1,4 @@
-package tools
+package file
 
 import (
 	"cmp"
@@ -29,43 +29,44 @@ type applyPatchInput struct {
 	PatchText string `json:"patchText" jsonschema:"complete patch text"`
 }
 
-func applyPatchTool() Tool {
-	return tool.Define(Spec{Name: "apply_patch", Description: applyPatchDescription, Writes: true, Deadline: 2 * time.Minute}, prepareApplyPatch)
+// ApplyPatch returns the tool apply_patch.
+func ApplyPatch() tool.Tool[Env] {
+	return tool.Define(tool.Spec{Name: "apply_patch", Description: applyPatchDescription, Writes: true, Deadline: 2 * time.Minute}, prepareApplyPatch)
 }
 
 // patching is a patch with its resolved paths.
 type patching struct {
-	env   *Env
+	env   Env
 	patch patch.Patch
 	paths map[string]workspace.Path // by the path as written in the patch
 	codes map[string]encoding       // of the files that were read, by the same
 }
 
-func prepareApplyPatch(env *Env, in applyPatchInput) (Pending, error) {
+func prepareApplyPatch(env Env, in applyPatchInput) (tool.Pending, error) {
 	p, err := patch.Parse(in.PatchText)
 	if err != nil {
-		return Pending{}, fmt.Errorf("invalid patch: %w", err)
+		return tool.Pending{}, fmt.Errorf("invalid patch: %w", err)
 	}
 	job := patching{env: env, patch: p, paths: map[string]workspace.Path{}, codes: map[string]encoding{}}
 	var needs []permission.Request
 	for _, name := range p.Paths() {
-		target, more, err := env.paths().Need("edit", name, access.ToWrite)
+		target, more, err := env.Need("edit", name, access.ToWrite)
 		if err == nil {
 			err = fileName(name, target)
 		}
 		if err != nil {
-			return Pending{}, err
+			return tool.Pending{}, err
 		}
 		job.paths[name] = target
 		needs = append(needs, more...)
 	}
-	return Pending{Title: strings.Join(p.Paths(), ", "), Needs: needs, Do: func(ctx context.Context) (Result, error) {
-		return env.checked(ctx, slices.Collect(maps.Values(job.paths)), job.run)
+	return tool.Pending{Title: strings.Join(p.Paths(), ", "), Needs: needs, Do: func(ctx context.Context) (tool.Result, error) {
+		return env.change(ctx, slices.Collect(maps.Values(job.paths)), job.run)
 	}}, nil
 }
 
 // run computes all changes, then writes them.
-func (j patching) run() (Result, error) {
+func (j patching) run() (tool.Result, error) {
 	err := j.check()
 	var writes []patch.Write
 	if err == nil {
@@ -75,7 +76,7 @@ func (j patching) run() (Result, error) {
 		err = j.perform(writes)
 	}
 	if err != nil {
-		return Result{}, fmt.Errorf("patch not applied: %w", err)
+		return tool.Result{}, fmt.Errorf("patch not applied: %w", err)
 	}
 	return j.result(writes), nil
 }
@@ -101,7 +102,7 @@ func (j patching) check() error {
 
 // isSymlink reports whether the last element of a path is a symlink.
 func (j patching) isSymlink(name string) bool {
-	spelled, err := j.env.paths().Spelled(name)
+	spelled, err := j.env.Spelled(name)
 	if err != nil {
 		return false
 	}
@@ -210,8 +211,8 @@ func (j patching) mode(name string) fs.FileMode {
 }
 
 // result describes the changes.
-func (j patching) result(writes []patch.Write) Result {
-	var meta Metadata
+func (j patching) result(writes []patch.Write) tool.Result {
+	var meta tool.Metadata
 	for _, w := range writes {
 		if w.Delete && w.To != "" {
 			continue // counted with its target
@@ -227,7 +228,7 @@ func (j patching) result(writes []patch.Write) Result {
 			list = append(list, w.Path+": "+note)
 		}
 	}
-	return Result{Output: "Success. Updated the following files:\n" + strings.Join(list, "\n"), Metadata: meta}
+	return tool.Result{Output: "Success. Updated the following files:\n" + strings.Join(list, "\n"), Metadata: meta}
 }
 
 // before returns the old content of a file; for a moved file, that of its source.

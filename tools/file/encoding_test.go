@@ -1,4 +1,4 @@
-package tools_test
+package file_test
 
 import (
 	"strings"
@@ -7,12 +7,13 @@ import (
 
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/file"
 )
 
 // wide returns a text as UTF-16 with a byte-order mark.
 func wide(text string, big bool) string {
 	var out []byte
-	for _, u := range utf16.Encode([]rune(tools.ByteOrderMark + text)) {
+	for _, u := range utf16.Encode([]rune(file.ByteOrderMark + text)) {
 		if big {
 			out = append(out, byte(u>>8), byte(u))
 		} else {
@@ -68,7 +69,7 @@ func TestToolsKeepTheEncodingOfAFileOrRefuse(t *testing.T) {
 		{"patch that replaces Latin-1", "caf\xe9\n", "apply_patch", tooltest.PatchOf("*** Add File: f.txt\n+cafe"), tools.Failed, "would be lost", ""},
 		{"patch that deletes and adds", "caf\xe9\n", "apply_patch", tooltest.PatchOf("*** Delete File: f.txt\n*** Add File: f.txt\n+café"), tools.Completed, "M f.txt", "café\n"},
 		{"patch that replaces UTF-16BE", wide("a\n", true), "apply_patch", tooltest.PatchOf("*** Add File: f.txt\n+é"), tools.Completed, "M f.txt", wide("é\n", true)},
-		{"patch that replaces UTF-8 with a mark", tools.ByteOrderMark + "a\n", "apply_patch", tooltest.PatchOf("*** Add File: f.txt\n+b"), tools.Completed, "M f.txt", tools.ByteOrderMark + "b\n"},
+		{"patch that replaces UTF-8 with a mark", file.ByteOrderMark + "a\n", "apply_patch", tooltest.PatchOf("*** Add File: f.txt\n+b"), tools.Completed, "M f.txt", file.ByteOrderMark + "b\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -106,7 +107,7 @@ func FuzzDecodeText(f *testing.F) {
 	f.Add([]byte("\xff\xfe\x00\xd8"))
 	f.Add([]byte("\xff\xfe\x00\x00"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		text, enc := tools.DecodeText(data)
+		text, enc := file.DecodeText(data)
 		if got := string(enc.Encode(text)); got != string(data) {
 			t.Errorf("%q became %q", data, got)
 		}
@@ -124,7 +125,7 @@ func TestWriteOverLargeFiles(t *testing.T) {
 		"\xff\xfea\x00":    {tools.Failed, "large.txt would lose its encoding"},
 		"\x00\x01\xff\x02": {tools.Completed, "Replaced large.txt"},
 	} {
-		filler := strings.Repeat("0123456\n", tools.MaxEdit/8)
+		filler := strings.Repeat("0123456\n", file.MaxEdit/8)
 		s := tooltest.SetUp(t, "edit", map[string]string{"large.txt": content + filler, "end.txt": filler + content})
 		s.Want(s.Call("write", tooltest.Args{"filePath": "large.txt", "content": "x\n"}), want.status, want.text)
 		if strings.Contains(content, "caf") {

@@ -1,4 +1,4 @@
-package tools_test
+package file_test
 
 import (
 	"errors"
@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/files/workspace"
+	"github.com/millhand/millhand/tools/file"
 	"github.com/millhand/millhand/tools/patch"
 )
 
@@ -100,7 +101,7 @@ func TestApplyPatchRollsBack(t *testing.T) {
 		paths[w.Path] = p
 	}
 	names := s.Names()
-	if err := tools.PerformPatch(s.Env, paths, writes); err == nil || !strings.Contains(err.Error(), "c.txt/impossible") {
+	if err := file.PerformPatch(s.Env.Workspace, paths, writes); err == nil || !strings.Contains(err.Error(), "c.txt/impossible") {
 		t.Errorf("got %v", err)
 	}
 	if diff := cmp.Diff(names, s.Names()); diff != "" {
@@ -199,7 +200,7 @@ func TestApplyPatchRestoresModesOfMovedFiles(t *testing.T) {
 	for _, name := range []string{"a", "b", "c/impossible"} {
 		paths[name], _ = s.Env.Workspace.Resolve(name)
 	}
-	err := tools.PerformPatch(s.Env, paths, []patch.Write{{Path: "b", Content: []byte("b\n"), From: "a", Existed: true, Before: []byte("a\n")}, {Path: "c/impossible", Content: []byte("x")}})
+	err := file.PerformPatch(s.Env.Workspace, paths, []patch.Write{{Path: "b", Content: []byte("b\n"), From: "a", Existed: true, Before: []byte("a\n")}, {Path: "c/impossible", Content: []byte("x")}})
 	if err == nil || s.Mode("b") != 0o755 || s.Content("b") != "a\n" {
 		t.Errorf("%v; b has the mode %v", err, s.Mode("b"))
 	}
@@ -226,10 +227,10 @@ func wantCounts(t *testing.T, out tools.Outcome, added, removed int) {
 func TestApplyPatchDoesNotFollowASymlinkInPlaceOfADirectoryItCreated(t *testing.T) {
 	s := tooltest.SetUp(t, "build", nil)
 	s.Symlink(s.Outside, "l")
-	if got := tools.MissingDirs(s.Env.Workspace, workspace.Path{Rel: "l/new/file"}); len(got) != 0 {
+	if got := file.MissingDirs(s.Env.Workspace, workspace.Path{Rel: "l/new/file"}); len(got) != 0 {
 		t.Errorf("it made %v", got)
 	}
-	if got := tools.MissingDirs(s.Env.Workspace, workspace.Path{Rel: "a/b/file"}); !cmp.Equal(got, []string{"a/b", "a"}) {
+	if got := file.MissingDirs(s.Env.Workspace, workspace.Path{Rel: "a/b/file"}); !cmp.Equal(got, []string{"a/b", "a"}) {
 		t.Errorf("it made %v", got)
 	}
 }

@@ -1,4 +1,4 @@
-package tools
+package file
 
 import (
 	"context"
@@ -29,20 +29,21 @@ type editInput struct {
 	ReplaceAll bool   `json:"replaceAll,omitempty" jsonschema:"replace every occurrence of oldString (default false)"`
 }
 
-func editTool() Tool {
-	return tool.Define(Spec{Name: "edit", Description: editDescription, Writes: true, Deadline: time.Minute}, prepareEdit)
+// Edit returns the tool edit.
+func Edit() tool.Tool[Env] {
+	return tool.Define(tool.Spec{Name: "edit", Description: editDescription, Writes: true, Deadline: time.Minute}, prepareEdit)
 }
 
-func prepareEdit(env *Env, in editInput) (Pending, error) {
-	p, needs, err := env.paths().Need("edit", in.FilePath, access.ToWrite)
+func prepareEdit(env Env, in editInput) (tool.Pending, error) {
+	p, needs, err := env.Need("edit", in.FilePath, access.ToWrite)
 	if err == nil && in.OldString == "" {
 		err = fileName(in.FilePath, p)
 	}
 	if err != nil {
-		return Pending{}, err
+		return tool.Pending{}, err
 	}
-	return Pending{Title: p.Rel, Needs: needs, Do: func(ctx context.Context) (Result, error) {
-		return env.checked(ctx, []workspace.Path{p}, func() (Result, error) {
+	return tool.Pending{Title: p.Rel, Needs: needs, Do: func(ctx context.Context) (tool.Result, error) {
+		return env.change(ctx, []workspace.Path{p}, func() (tool.Result, error) {
 			if in.OldString == "" && in.OldString != in.NewString {
 				return createByEdit(ctx, env, p, in.NewString)
 			}
@@ -52,29 +53,29 @@ func prepareEdit(env *Env, in editInput) (Pending, error) {
 }
 
 // createByEdit creates a new file, for an empty oldString.
-func createByEdit(ctx context.Context, env *Env, p workspace.Path, content string) (Result, error) {
+func createByEdit(ctx context.Context, env Env, p workspace.Path, content string) (tool.Result, error) {
 	if _, err := env.Workspace.Stat(p); err == nil {
-		return Result{}, fmt.Errorf("%s already exists, and an empty oldString only creates new files: set oldString to the text to replace, or use write to overwrite the file", p)
+		return tool.Result{}, fmt.Errorf("%s already exists, and an empty oldString only creates new files: set oldString to the text to replace, or use write to overwrite the file", p)
 	}
 	return doWrite(ctx, env, p, content)
 }
 
-func doEdit(env *Env, p workspace.Path, in editInput) (Result, error) {
+func doEdit(env Env, p workspace.Path, in editInput) (tool.Result, error) {
 	if in.OldString == in.NewString { // checked before the file is read: the call is invalid whatever the file contains
-		return Result{}, fmt.Errorf("%w: nothing to change", edit.ErrIdentical)
+		return tool.Result{}, fmt.Errorf("%w: nothing to change", edit.ErrIdentical)
 	}
 	st, err := env.Workspace.Stat(p)
 	switch {
 	case access.IsMissing(err):
-		return Result{}, env.paths().NotFound(p)
+		return tool.Result{}, env.NotFound(p)
 	case err == nil && st.IsDir():
-		return Result{}, fmt.Errorf("%s is a directory; specify a file in it", p)
+		return tool.Result{}, fmt.Errorf("%s is a directory; specify a file in it", p)
 	case err == nil && env.Workspace.Changed(p):
-		return Result{}, changedOnDisk(p)
+		return tool.Result{}, changedOnDisk(p)
 	}
 	data, err := env.Workspace.ReadFile(p, maxEdit)
 	if err != nil {
-		return Result{}, err
+		return tool.Result{}, err
 	}
 	before, enc := decodeText(data)
 	res, err := edit.Result{}, enc.editable(in.OldString, in.NewString)
@@ -88,16 +89,16 @@ func doEdit(env *Env, p workspace.Path, in editInput) (Result, error) {
 		err = errOtherBytes
 	}
 	if err != nil {
-		return Result{}, fmt.Errorf("edit %s: %w", p, err)
+		return tool.Result{}, fmt.Errorf("edit %s: %w", p, err)
 	}
 	if err := env.Workspace.WriteFile(p, enc.encode(res.Text)); err != nil {
-		return Result{}, err
+		return tool.Result{}, err
 	}
-	meta := Metadata{Matcher: res.Matcher}
+	meta := tool.Metadata{Matcher: res.Matcher}
 	meta.CountLines(before, res.Text)
 	output := fmt.Sprintf("Edit applied successfully to %s (%s).", p, figures.Count(res.Count, "replacement"))
 	if res.Differs != "" {
 		output += fmt.Sprintf(" oldString did not match exactly (different: %s). Unchanged text stays as it is in the file, and new text was adapted to it. The file now has:\n%s", res.Differs, res.Shown)
 	}
-	return Result{Output: strings.TrimSuffix(output, "\n"), Metadata: meta}, nil
+	return tool.Result{Output: strings.TrimSuffix(output, "\n"), Metadata: meta}, nil
 }

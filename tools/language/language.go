@@ -1,4 +1,6 @@
-package tools
+// Package language has what language servers do for a session: the tool lsp, and the errors that they find after an edit.
+// It neither starts nor speaks to servers: package extension does.
+package language
 
 import (
 	"context"
@@ -19,11 +21,11 @@ import (
 )
 
 //go:embed lsp.md
-var lspDescription string
+var description string
 
-// Languages are the language servers of a session. The functions are called by several
+// Servers are the language servers of a session. The functions are called by several
 // goroutines, with absolute paths of files in the workspace.
-type Languages struct {
+type Servers struct {
 	// Opened is called after a file was read.
 	Opened func(path string)
 	// Edit is called before files are changed, and what it returns is called after that. It
@@ -51,7 +53,7 @@ const (
 	maxLineBytes = 1 << 20
 )
 
-type lspInput struct {
+type input struct {
 	Operation string `json:"operation" enum:"goToDefinition,findReferences,hover,documentSymbol,workspaceSymbol,goToImplementation,prepareCallHierarchy,incomingCalls,outgoingCalls" jsonschema:"what to ask"`
 	FilePath  string `json:"filePath" jsonschema:"file: absolute, or relative to the workspace"`
 	Line      int    `json:"line" jsonschema:"line number, counting from 1"`
@@ -59,47 +61,54 @@ type lspInput struct {
 	Query     string `json:"query,omitempty" jsonschema:"what names have to match (workspaceSymbol only)"`
 }
 
-func lspTool() Tool {
-	return tool.Define(Spec{Name: "lsp", Description: lspDescription, ReadOnly: true, Deadline: 2 * time.Minute}, prepareLSP)
+// Env is what the tool and the notifications need of a session.
+type Env struct {
+	*access.Paths
+	Servers *Servers // nil: none
 }
 
-// lspNeeds lists the permissions for asking about a file, which includes reading it.
-func lspNeeds(env *Env, name string) (workspace.Path, []permission.Request, error) {
-	p, needs, err := env.paths().Need("lsp", name, access.ToRead)
+// Tool returns the tool lsp.
+func Tool() tool.Tool[Env] {
+	return tool.Define(tool.Spec{Name: "lsp", Description: description, ReadOnly: true, Deadline: 2 * time.Minute}, prepare)
+}
+
+// Needs lists the permissions for asking about a file, which includes reading it.
+func (env Env) Needs(name string) (workspace.Path, []permission.Request, error) {
+	p, needs, err := env.Need("lsp", name, access.ToRead)
 	if err == nil {
 		needs = append(needs, permission.Need("read", access.Names(p)...))
 	}
 	return p, needs, err
 }
 
-func prepareLSP(env *Env, in lspInput) (Pending, error) {
-	p, needs, err := lspNeeds(env, in.FilePath)
+func prepare(env Env, in input) (tool.Pending, error) {
+	p, needs, err := env.Needs(in.FilePath)
 	switch {
 	case err != nil:
-		return Pending{}, err
+		return tool.Pending{}, err
 	case in.Line < 1 || in.Character < 1:
-		return Pending{}, fmt.Errorf("invalid position %d:%d: lines and characters count from 1", in.Line, in.Character)
+		return tool.Pending{}, fmt.Errorf("invalid position %d:%d: lines and characters count from 1", in.Line, in.Character)
 	}
 	title := fmt.Sprintf("%s %s:%d:%d", in.Operation, p.Rel, in.Line, in.Character)
-	return Pending{Title: title, Needs: needs, Do: func(ctx context.Context) (Result, error) { return doLSP(ctx, env, p, in) }}, nil
+	return tool.Pending{Title: title, Needs: needs, Do: func(ctx context.Context) (tool.Result, error) { return query(ctx, env, p, in) }}, nil
 }
 
-func doLSP(ctx context.Context, env *Env, p workspace.Path, in lspInput) (Result, error) {
+func query(ctx context.Context, env Env, p workspace.Path, in input) (tool.Result, error) {
 	st, err := env.Workspace.Stat(p)
 	switch {
 	case access.IsMissing(err):
-		return Result{}, env.paths().NotFound(p)
+		return tool.Result{}, env.NotFound(p)
 	case err != nil:
-		return Result{}, fmt.Errorf("open %s: %w", p, err)
+		return tool.Result{}, fmt.Errorf("open %s: %w", p, err)
 	case !st.Mode().IsRegular() || p.Outside:
-		return Result{}, fmt.Errorf("%s is not a file in the workspace", p)
+		return tool.Result{}, fmt.Errorf("%s is not a file in the workspace", p)
 	}
 	q := lsp.Query{Operation: in.Operation, Path: p.Abs, Line: in.Line, Column: in.Character, Symbol: in.Query}
-	results, server, err := env.Languages.Query(ctx, q)
+	results, server, err := env.Servers.Query(ctx, q)
 	if err == nil && q.Operation == "hover" && len(results) > 0 {
 		err = env.mayHover(ctx, q)
 	}
-	res := Result{Extension: server}
+	res := tool.Result{Extension: server}
 	if err != nil {
 		return res, err
 	}
@@ -120,7 +129,7 @@ func doLSP(ctx context.Context, env *Env, p workspace.Path, in lspInput) (Result
 }
 
 // nameOf returns how results name a file: relative to the workspace if it is in it.
-func (env *Env) nameOf(path string) string {
+func (env Env) nameOf(path string) string {
 	if p, err := env.Workspace.Resolve(path); err == nil {
 		return p.String()
 	}
@@ -129,7 +138,7 @@ func (env *Env) nameOf(path string) string {
 
 // lineOf returns a function for the text of a line, from 1, of a file in the workspace; empty for
 // others. Each file is read once, and only so many, because a result can name very many.
-func (env *Env) lineOf() func(path string, line int) string {
+func (env Env) lineOf() func(path string, line int) string {
 	files := map[string][]string{}
 	return func(path string, line int) string {
 		lines, known := files[path]
@@ -149,10 +158,10 @@ func (env *Env) lineOf() func(path string, line int) string {
 }
 
 // mayTell reports whether the rules allow reading all files that a result names.
-func (env *Env) mayTell(result json.RawMessage) bool {
+func (env Env) mayTell(result json.RawMessage) bool {
 	paths, ok := lsp.Files(result)
 	for _, path := range paths {
-		ok = ok && env.paths().MayRead(path)
+		ok = ok && env.MayRead(path)
 	}
 	return ok
 }
@@ -160,16 +169,16 @@ func (env *Env) mayTell(result json.RawMessage) bool {
 // mayHover returns an error if what hovering shows is from a file in the workspace that may not
 // be read: its result does not name the file. Other files are those that the sandbox of the
 // server grants, such as a standard library.
-func (env *Env) mayHover(ctx context.Context, q lsp.Query) error {
+func (env Env) mayHover(ctx context.Context, q lsp.Query) error {
 	q.Operation = "goToDefinition"
-	results, _, err := env.Languages.Query(ctx, q)
+	results, _, err := env.Servers.Query(ctx, q)
 	if err != nil {
 		return err
 	}
 	for _, r := range results {
 		paths, _ := lsp.Files(r)
 		for _, path := range paths {
-			if p, err := env.Workspace.Resolve(path); err != nil || !p.Outside && !env.paths().MayRead(path) {
+			if p, err := env.Workspace.Resolve(path); err != nil || !p.Outside && !env.MayRead(path) {
 				return fmt.Errorf("the symbol at %d:%d is defined in a file that may not be read", q.Line, q.Column)
 			}
 		}
@@ -177,17 +186,17 @@ func (env *Env) mayHover(ctx context.Context, q lsp.Query) error {
 	return nil
 }
 
-// opened notifies language servers of a file that was read.
-func (env *Env) opened(p workspace.Path) {
-	if env.Languages != nil && !p.Outside && !p.Git() {
-		env.Languages.Opened(p.Abs)
+// Opened notifies language servers of a file that was read.
+func (env Env) Opened(p workspace.Path) {
+	if env.Servers != nil && !p.Outside && !p.Git() {
+		env.Servers.Opened(p.Abs)
 	}
 }
 
-// checked runs a change of files, and appends the errors that language servers find after it.
-func (env *Env) checked(ctx context.Context, paths []workspace.Path, change func() (Result, error)) (Result, error) {
-	if env.Languages == nil {
-		return env.Tree.Do(paths, change)
+// Checked runs a change of files, and appends the errors that language servers find after it.
+func (env Env) Checked(ctx context.Context, paths []workspace.Path, change func() (tool.Result, error)) (tool.Result, error) {
+	if env.Servers == nil {
+		return change()
 	}
 	var edited []string
 	for _, p := range paths {
@@ -196,8 +205,8 @@ func (env *Env) checked(ctx context.Context, paths []workspace.Path, change func
 		}
 	}
 	slices.Sort(edited)
-	after := env.Languages.Edit(ctx, edited)
-	res, err := env.Tree.Do(paths, change)
+	after := env.Servers.Edit(ctx, edited)
+	res, err := change()
 	if err == nil {
 		res.Output += env.errorsText(after(ctx), len(edited))
 	}
@@ -206,12 +215,12 @@ func (env *Env) checked(ctx context.Context, paths []workspace.Path, change func
 
 // errorsText returns the errors in the form of OpenCode, without those in files that may not be
 // read.
-func (env *Env) errorsText(found Found, edited int) string {
+func (env Env) errorsText(found Found, edited int) string {
 	var text strings.Builder
 	others := 0
 	for _, f := range found.Files {
 		p, err := env.Workspace.Resolve(f.Path)
-		if err != nil || !env.paths().MayRead(f.Path) {
+		if err != nil || !env.MayRead(f.Path) {
 			continue
 		}
 		head := "LSP errors detected in other files:"

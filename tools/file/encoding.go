@@ -1,4 +1,4 @@
-package tools
+package file
 
 import (
 	"bufio"
@@ -196,7 +196,7 @@ func (e encoding) replaceable(p workspace.Path, text string) error {
 }
 
 // replaceableLarge is replaceable for a file that is too large to be decoded.
-func replaceableLarge(ctx context.Context, env *Env, p workspace.Path) error {
+func replaceableLarge(ctx context.Context, env Env, p workspace.Path) error {
 	f, err := env.Workspace.OpenFile(p)
 	if err != nil {
 		return err

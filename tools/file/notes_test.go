@@ -1,4 +1,4 @@
-package tools_test
+package file_test
 
 import (
 	"os"
@@ -9,6 +9,7 @@ import (
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
 	"github.com/millhand/millhand/tools/change"
+	"github.com/millhand/millhand/tools/file"
 )
 
 func TestNotesOfDirectories(t *testing.T) {
@@ -17,7 +18,7 @@ func TestNotesOfDirectories(t *testing.T) {
 		"api/x.go": "package x\n", "api/y.go": "package y\n", "api/v1/CLAUDE.md": strings.Repeat("long ", 4000), "api/v1/z.go": "package z\n", "api/none/AGENTS.md": " \n", "api/none/n.go": "package n\n",
 		"web/AGENTS.md": "Look at me.", "out/o.go": "package o\n",
 	})
-	s.Env.Notes = &tools.Notes{}
+	s.Env.Notes = &file.Notes{}
 	if err := os.Symlink(filepath.Join(t.TempDir(), "secret"), filepath.Join(s.Dir, "out", "AGENTS.md")); err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,7 @@ func TestNotesOfDirectories(t *testing.T) {
 // does not use them up.
 func TestNotesComeOnce(t *testing.T) {
 	s := tooltest.SetUp(t, "readonly", map[string]string{"api/AGENTS.md": "Use tabs.", "api/x.go": "package x\n"})
-	s.Env.Notes, s.Env.Cache, s.Env.Tree = &tools.Notes{}, &tools.Cache{}, &change.Tracker{}
+	s.Env.Notes, s.Env.Cache, s.Env.Tree = &file.Notes{}, &tools.Cache{}, &change.Tracker{}
 	s.Want(s.Call("read", tooltest.Args{"filePath": "api/x.go", "offset": 9}), tools.Failed)
 	for i, cached := range []bool{false, false, true} {
 		out := s.Call("read", tooltest.Args{"filePath": "api/x.go"})

@@ -1,4 +1,4 @@
-package tools_test
+package file_test
 
 import (
 	"os"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/file"
 	"github.com/millhand/millhand/tools/tool"
 
 	"github.com/google/go-cmp/cmp"
@@ -96,7 +97,7 @@ func TestEditRejectsHugeFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := f.Truncate(tools.MaxEdit + 1); err != nil { // a hole: it costs no disk
+	if err := f.Truncate(file.MaxEdit + 1); err != nil { // a hole: it costs no disk
 		t.Fatal(err)
 	}
 	s.Want(s.Call("edit", tooltest.Args{"filePath": "huge", "oldString": "a", "newString": "b"}), tools.Failed, "file too large")

@@ -1,4 +1,4 @@
-package tools_test
+package language_test
 
 import (
 	"path/filepath"
@@ -7,28 +7,29 @@ import (
 
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/language"
 
 	"github.com/millhand/millhand/internal/extension/lsp"
 )
 
 func TestErrorsAfterEditsAreBounded(t *testing.T) {
 	s := tooltest.SetUp(t, "edit", map[string]string{"a.txt": "a\n", ".env": ""})
-	many := make([]lsp.Error, tools.MaxErrors+3)
+	many := make([]lsp.Error, language.MaxErrors+3)
 	for i := range many {
 		many[i] = lsp.Error{Line: i + 1, Column: 2, Message: "line one\n</diagnostics>"}
 	}
-	s.WithLanguages(func() tools.Found {
+	s.WithLanguages(func() language.Found {
 		files := []lsp.FileErrors{{Path: s.Dir + "/a.txt", Edited: true, Errors: many}, {Path: s.Dir + "/.env", Errors: many}, {Path: s.Outside + "/secret", Errors: many}}
-		for i := range tools.MaxOtherFiles + 1 {
+		for i := range language.MaxOtherFiles + 1 {
 			files = append(files, lsp.FileErrors{Path: filepath.Join(s.Dir, strings.Repeat("b", i+1)), Unsure: i == 0, Errors: many[:1]})
 		}
-		return tools.Found{files, []string{"a note"}}
+		return language.Found{files, []string{"a note"}}
 	}, nil)
 	out := s.Call("write", tooltest.Args{"filePath": "a.txt", "content": "b\n"})
 	for text, n := range map[string]int{
 		"LSP errors detected in this file, please fix:\n<diagnostics file=\"a.txt\">\nERROR [1:2] line one": 1,
-		"\n... and 3 more\n</diagnostics>\n": 1, "LSP errors detected in other files:": tools.MaxOtherFiles - 1, "LSP errors detected in other files (some may be older than this edit):": 1,
-		"ERROR [": tools.MaxErrors + tools.MaxOtherFiles, ".env": 0, "secret": 0, "\n</diagnostics>": tools.MaxOtherFiles + 1, "(a note)": 1,
+		"\n... and 3 more\n</diagnostics>\n": 1, "LSP errors detected in other files:": language.MaxOtherFiles - 1, "LSP errors detected in other files (some may be older than this edit):": 1,
+		"ERROR [": language.MaxErrors + language.MaxOtherFiles, ".env": 0, "secret": 0, "\n</diagnostics>": language.MaxOtherFiles + 1, "(a note)": 1,
 	} {
 		if got := strings.Count(out.Output, text); got != n {
 			t.Errorf("%d times %q, want %d:\n%s", got, text, n, out.Output)

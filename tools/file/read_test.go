@@ -1,4 +1,4 @@
-package tools_test
+package file_test
 
 import (
 	"fmt"
@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
 	"github.com/millhand/millhand/tools/cut"
+	"github.com/millhand/millhand/tools/file"
 	"github.com/millhand/millhand/tools/media"
 	"github.com/millhand/millhand/tools/outputs"
 
@@ -287,7 +288,7 @@ func TestReadIsLimited(t *testing.T) {
 func TestPartsSayTheLengthOfTheFile(t *testing.T) {
 	unended := strings.TrimSuffix(tooltest.Lines(3), "\n")
 	long := strings.Repeat("x", 200_000) + "\n"
-	huge := "a\nb\n" + strings.Repeat(strings.Repeat("y", 1<<16-1)+"\n", tools.MaxCounted>>16+9)
+	huge := "a\nb\n" + strings.Repeat(strings.Repeat("y", 1<<16-1)+"\n", file.MaxCounted>>16+9)
 	s := tooltest.SetUp(t, "readonly", map[string]string{"a": tooltest.Lines(100), "unended": unended, "long": "1\n2\n" + long + long, "huge": huge, "crlf": "1\r\n2\r\n3\r\n", "blank": "1\n\n\n"})
 	for name, want := range map[string]string{
 		"a": "(lines 1-1 of 100 shown; use offset 2 to continue)", "unended": "(lines 1-1 of 3 shown;", "long": "(lines 1-1 of 4 shown;",

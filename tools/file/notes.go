@@ -1,4 +1,4 @@
-package tools
+package file
 
 import (
 	"fmt"
@@ -50,7 +50,7 @@ func (n *Notes) forget(names []string) {
 
 // notesFor returns the instructions of the directories between the workspace and a file,
 // those that the session has not received yet, and their files; "" for none.
-func (env *Env) notesFor(file string) (notes string, files []string) {
+func (env Env) notesFor(file string) (notes string, files []string) {
 	if env.Notes == nil || path.IsAbs(file) {
 		return "", nil
 	}
@@ -78,7 +78,7 @@ func (env *Env) notesFor(file string) (notes string, files []string) {
 }
 
 // note reads a file with instructions, if the profile allows that.
-func (env *Env) note(name string) (string, bool) {
+func (env Env) note(name string) (string, bool) {
 	p, err := env.Workspace.Resolve(name)
 	if err != nil || p.Outside || !env.Profile.Allows("read", access.Names(p)...) {
 		return "", false
