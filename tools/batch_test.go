@@ -11,6 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
 	"github.com/millhand/millhand/tools/change"
+	"github.com/millhand/millhand/tools/command"
 	"github.com/millhand/millhand/tools/cut"
 	"github.com/millhand/millhand/tools/outputs"
 
@@ -118,7 +119,7 @@ func TestConcurrentEditsOfOneFileLoseNothing(t *testing.T) {
 
 func TestABatchKeepsTheTailOfCommandOutput(t *testing.T) {
 	s := tooltest.SetUp(t, "build", nil)
-	s.WithCustom(tools.Custom{Command: tooltest.Script("seq 1 3000; echo LAST; echo why >&2; exit 3")})
+	s.WithCustom(command.Custom{Command: tooltest.Script("seq 1 3000; echo LAST; echo why >&2; exit 3")})
 	s.Env.Batch = true
 	tool, _ := s.Tools.Lookup("deploy")
 	s.Equip(nil, tool)

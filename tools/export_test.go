@@ -6,14 +6,12 @@ import (
 
 // What tests of the package from outside use of its inside.
 const (
-	MaxBatch       = maxBatch
-	MaxCached      = maxCached
-	MinBashTimeout = minBashTimeout
+	MaxBatch  = maxBatch
+	MaxCached = maxCached
 )
 
 var (
-	BashTimeout = bashTimeout
-	FairShare   = fairShare
+	FairShare = fairShare
 )
 
 func (r *Registry) Lookup(name string) (Tool, bool) { return r.lookup(name) }

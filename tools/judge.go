@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -18,14 +17,7 @@ func Needs(env *Env, tool, subject string) ([]permission.Request, error) {
 	perm := permission.ForTool(tool)
 	switch perm {
 	case "bash":
-		if strings.TrimSpace(subject) == "" {
-			return nil, errors.New("the command line is empty")
-		}
-		dir, err := env.Workspace.Resolve(".")
-		if err != nil {
-			return nil, err
-		}
-		return bashNeeds(env, dir, unixLines(subject))
+		return env.commands().Needs(subject)
 	case "edit":
 		_, needs, err := env.paths().Need(perm, subject, access.ToWrite)
 		return needs, err

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/tools/command"
 	"github.com/millhand/millhand/tools/file"
 	"github.com/millhand/millhand/tools/find"
 	"github.com/millhand/millhand/tools/language"
@@ -36,7 +37,13 @@ type Registry struct {
 func For(env *Env, more ...Tool) (*Registry, error) {
 	r := &Registry{}
 	add := func(t ...Tool) { r.tools = append(r.tools, t...) }
-	add(bashTool(), tool.In(file.Read(), (*Env).files), tool.In(find.List(), (*Env).finding), tool.In(find.Glob(), (*Env).finding), tool.In(find.Grep(), (*Env).finding))
+	add(
+		tool.In(command.Bash(), (*Env).commands),
+		tool.In(file.Read(), (*Env).files),
+		tool.In(find.List(), (*Env).finding),
+		tool.In(find.Glob(), (*Env).finding),
+		tool.In(find.Grep(), (*Env).finding),
+	)
 	edits, patches := []Tool{tool.In(file.Edit(), (*Env).files), tool.In(file.Write(), (*Env).files)}, tool.In(file.ApplyPatch(), (*Env).files)
 	switch {
 	case env.Model == "":

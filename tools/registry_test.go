@@ -11,6 +11,7 @@ import (
 
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/command"
 	"github.com/millhand/millhand/tools/language"
 	"github.com/millhand/millhand/tools/skill"
 	"github.com/millhand/millhand/tools/websearch"
@@ -141,7 +142,7 @@ func TestOfferedToolsDependOnModelAndEnv(t *testing.T) {
 
 func TestToolNamesAreUnique(t *testing.T) {
 	for _, name := range []string{"bash", "BASH", "task", "websearch", "git", "external_directory", "question", "invalid"} {
-		tool, err := tools.NewCustom(tools.Custom{Name: name, Description: "x", Command: []string{"true"}})
+		tool, err := tools.NewCustom(command.Custom{Name: name, Description: "x", Command: []string{"true"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +150,7 @@ func TestToolNamesAreUnique(t *testing.T) {
 			t.Errorf("a second %s is taken", name)
 		}
 	}
-	tool, err := tools.NewCustom(tools.Custom{Name: "deploy", Description: "x", Command: []string{"true"}})
+	tool, err := tools.NewCustom(command.Custom{Name: "deploy", Description: "x", Command: []string{"true"}})
 	if err != nil {
 		t.Fatal(err)
 	}

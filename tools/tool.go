@@ -8,18 +8,15 @@ import (
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/gitops/ignore"
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/text/redact"
-	"github.com/millhand/millhand/tools/access"
 	"github.com/millhand/millhand/tools/change"
+	"github.com/millhand/millhand/tools/command"
 	"github.com/millhand/millhand/tools/file"
-	"github.com/millhand/millhand/tools/find"
 	"github.com/millhand/millhand/tools/language"
 	"github.com/millhand/millhand/tools/media"
 	"github.com/millhand/millhand/tools/outputs"
 	"github.com/millhand/millhand/tools/skill"
 	"github.com/millhand/millhand/tools/tool"
-	"github.com/millhand/millhand/tools/webfetch"
 	"github.com/millhand/millhand/tools/websearch"
 )
 
@@ -47,7 +44,7 @@ type Env struct {
 	Todos    *Todos
 	Notes    *file.Notes // instructions of directories below the workspace's root; nil: read attaches none
 	ChildEnv []string    // environment of commands
-	Commands Commands
+	Commands command.Options
 	Outputs  *files.Dir // where truncated outputs are saved in full; nil: nowhere
 	Private  []string   // absolute report directories, inaccessible to calls except for reading saved outputs; and private files of the system
 	Limits   outputs.Limits
@@ -80,43 +77,11 @@ type Env struct {
 	Cache *Cache
 }
 
-// Commands is how the commands of a session are run. The zero value: without a sandbox.
-type Commands struct {
-	Confine proc.Confine                    // the sandbox; nil: none
-	Granted proc.Confine                    // the sandbox of custom tools with Writes, if it is another; nil: Confine
-	Monitor func(ctx context.Context) error // runs concurrently with each command; returning kills the command; may be nil
-	MaxTime time.Duration                   // upper limit of timeouts; 0: no limit
-	Scratch access.Scratch                  // private directories
-	Fault   func(error)                     // gets the error of a call that failed because the machine lacks something; may be nil
-}
-
-// outputs returns what truncates and saves outputs.
-func (env *Env) outputs() outputs.Store {
-	return outputs.Store{Dir: env.Outputs, Limits: env.Limits, Redact: env.Redact}
-}
-
-// paths returns the files that calls can name.
-func (env *Env) paths() *access.Paths {
-	return &access.Paths{
-		Workspace: env.Workspace, Profile: env.Profile, Home: proc.Value(env.ChildEnv, "HOME"),
-		Outputs: env.Outputs, Private: env.Private, Skills: env.Skills, Scratch: env.Commands.Scratch,
+// NewCustom returns a custom tool, or an error if its description is invalid.
+func NewCustom(c command.Custom) (Tool, error) {
+	t, err := command.NewCustom(c)
+	if err != nil {
+		return nil, err
 	}
-}
-
-func (env *Env) fetching() webfetch.Env {
-	return webfetch.Env{Profile: env.Profile, Accepts: env.Accepts}
-}
-
-func (env *Env) searching() websearch.Config { return env.Search }
-
-func (env *Env) finding() find.Env {
-	return find.Env{Paths: env.paths(), Ignore: env.Ignore, Searches: env.Tree.Searches()}
-}
-
-func (env *Env) languages() language.Env {
-	return language.Env{Paths: env.paths(), Servers: env.Languages}
-}
-
-func (env *Env) files() file.Env {
-	return file.Env{Env: env.languages(), Changes: env.Tree, Notes: env.Notes, Accepts: env.Accepts, MaxBytes: env.outputs().Bytes()}
+	return tool.In(t, (*Env).commands), nil
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/tasks"
-	"github.com/millhand/millhand/tools"
 	"github.com/millhand/millhand/tools/access"
+	"github.com/millhand/millhand/tools/command"
 )
 
 // Env is the input of Open: the directories, profile and limits of the
@@ -267,8 +267,8 @@ func (c *Confinement) first(g Env) {
 }
 
 // Commands returns how tools run commands in the sandbox.
-func (c *Confinement) Commands() tools.Commands {
-	return tools.Commands{Confine: c.Confine(), Monitor: c.Monitor(), Scratch: c.scratch}
+func (c *Confinement) Commands() command.Options {
+	return command.Options{Confine: c.Confine(), Monitor: c.Monitor(), Scratch: c.scratch}
 }
 
 // Confine returns the function that confines a command; nil if commands are not

@@ -30,12 +30,12 @@ const (
 // Paths are the files that the calls of a session can name.
 type Paths struct {
 	Workspace *workspace.Workspace
-	Profile   permission.Profile
+	Profile   *permission.Profile
 	Home      string     // of commands, for "~"
 	Outputs   *files.Dir // of saved outputs, which may be read; nil: none
 	Private   []string   // absolute directories that are inaccessible, except for Outputs
 	Skills    skill.Set  // whose files may be read
-	Scratch   Scratch    // of commands
+	Scratch   *Scratch   // of commands
 }
 
 // Need resolves a path from a model and lists the permissions for using it:
@@ -183,7 +183,7 @@ func hidden(rel string, dirs []string) bool {
 // OfSkill reports whether a path outside the workspace is in the directory of
 // an allowed skill; its files may be read if the read rules allow it.
 func (a *Paths) OfSkill(p workspace.Path) bool {
-	return p.Outside && slices.ContainsFunc(a.Skills.Allowed(a.Profile), func(s skill.Skill) bool {
+	return p.Outside && slices.ContainsFunc(a.Skills.Allowed(*a.Profile), func(s skill.Skill) bool {
 		dir, err := a.Workspace.Resolve(s.Dir)
 		return err == nil && pathtree.Within(p.Abs, dir.Abs)
 	})

@@ -70,7 +70,7 @@ func TestReadableInATree(t *testing.T) {
 	} {
 		s.Equip(func(env *tools.Env) {
 			env.Private = []string{s.Dir + "/" + c.private}
-			if got := (&access.Paths{Profile: s.Env.Profile, Private: s.Env.Private}).ReadableIn(s.Dir, true)(c.rel); got != c.want {
+			if got := (&access.Paths{Profile: &s.Env.Profile, Private: s.Env.Private}).ReadableIn(s.Dir, true)(c.rel); got != c.want {
 				t.Errorf("%s with the private directory %s: %t, want %t", c.rel, c.private, got, c.want)
 			}
 		})

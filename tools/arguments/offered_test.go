@@ -7,6 +7,7 @@ import (
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
 	"github.com/millhand/millhand/tools/arguments"
+	"github.com/millhand/millhand/tools/command"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -87,7 +88,7 @@ func TestOfferedRecursiveSchema(t *testing.T) {
 
 func TestACustomToolGetsDefaults(t *testing.T) {
 	s := tooltest.SetUp(t, "readonly", nil)
-	s.WithCustom(tools.Custom{Command: tooltest.Script("cat"), Schema: json.RawMessage(`{
+	s.WithCustom(command.Custom{Command: tooltest.Script("cat"), Schema: json.RawMessage(`{
 		"properties": {
 			"n": {"type": "integer", "default": 3}, "who": {"type": ["string", "null"]}, "when": {"type": "string", "pattern": "^[0-9]+$"},
 			"o": {"type": "object", "properties": {"deep": {"type": "boolean", "default": true}}}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/command"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -75,7 +76,7 @@ func TestNamesOfPropertiesFitAllProviders(t *testing.T) {
 
 func TestACustomToolGetsItsOwnNames(t *testing.T) {
 	s := tooltest.SetUp(t, "readonly", nil)
-	s.WithCustom(tools.Custom{Command: tooltest.Script("cat"), Schema: json.RawMessage(`{"properties": {"$n": {"type": "integer", "default": 3}, "@who": {"type": "string"}}, "required": ["@who"]}`)})
+	s.WithCustom(command.Custom{Command: tooltest.Script("cat"), Schema: json.RawMessage(`{"properties": {"$n": {"type": "integer", "default": 3}, "@who": {"type": "string"}}, "required": ["@who"]}`)})
 	if out := s.Raw("deploy", `{"who": "me"}`); out.Output != `{"$n":3,"@who":"me"}` {
 		t.Error(out.Text())
 	}

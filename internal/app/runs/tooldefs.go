@@ -7,6 +7,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/command"
 )
 
 // CustomTools returns the tools that manifests define.
@@ -17,7 +18,7 @@ func CustomTools(plan *tasks.Plan) ([]tools.Tool, error) {
 		if err != nil {
 			return nil, fault.New(event.ExitUsage, "encode the schema of the tool %s: %w", t.Name, err)
 		}
-		tool, err := tools.NewCustom(tools.Custom{
+		tool, err := tools.NewCustom(command.Custom{
 			Name: t.Name, Description: t.Description, Command: t.Command, Schema: schema, Timeout: t.Time, ReadOnly: t.ReadOnly, Writes: t.Workspace,
 		})
 		if err != nil {

@@ -25,7 +25,6 @@ const (
 func knotted() map[string]knot {
 	return map[string]knot{
 		"runner":         {4600, 4500, 35},
-		"tools":          {6600, 6400, 35},
 		"tools/shell":    {5100, 4900, 25},
 		"internal/forge": {3400, 3200, 18},
 	}
@@ -193,7 +192,6 @@ func follow(needs map[string][]string, file string, to map[string]bool) {
 func crowded() map[string]int {
 	return map[string]int{
 		"tools/shell/walker":       138,
-		"tools/Env":                94,
 		"tools/shell/call":         56,
 		"runner/work":              55,
 		"tasks/form/Value":         52,

@@ -20,6 +20,7 @@ import (
 
 	"github.com/millhand/millhand/tools"
 	"github.com/millhand/millhand/tools/change"
+	"github.com/millhand/millhand/tools/command"
 	"github.com/millhand/millhand/tools/language"
 	"github.com/millhand/millhand/tools/skill"
 	"github.com/millhand/millhand/tools/websearch"
@@ -324,7 +325,7 @@ func WithCache(env *tools.Env) {
 }
 
 // WithCustom gives a stage a custom tool of the name deploy.
-func (s *Stage) WithCustom(c tools.Custom) {
+func (s *Stage) WithCustom(c command.Custom) {
 	s.Helper()
 	c.Name, c.Description = "deploy", "puts the shop into service"
 	tool, err := tools.NewCustom(c)

@@ -1,4 +1,4 @@
-package tools_test
+package command_test
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/command"
 	"github.com/millhand/millhand/tools/cut"
 	"github.com/millhand/millhand/tools/outputs"
 
@@ -131,11 +132,11 @@ func TestBashKillsBackgroundProcesses(t *testing.T) {
 			if timed {
 				var limit time.Duration
 				out, limit = tooltest.WithTimeouts(func(limit time.Duration) tools.Outcome {
-					limit = max(limit, tools.MinBashTimeout*time.Millisecond)
+					limit = max(limit, command.MinTimeout*time.Millisecond)
 					tt.in["timeout"] = limit.Milliseconds()
 					return s.Call("bash", tt.in)
 				})
-				want = fmt.Sprintf(want, max(limit, tools.MinBashTimeout*time.Millisecond))
+				want = fmt.Sprintf(want, max(limit, command.MinTimeout*time.Millisecond))
 			} else {
 				out = s.Call("bash", tt.in)
 			}
@@ -177,7 +178,7 @@ func TestBashTimeouts(t *testing.T) {
 		{1 << 62, time.Hour, time.Hour},
 	}
 	for _, tt := range tests {
-		if got := tools.BashTimeout(&tools.Env{Commands: tools.Commands{MaxTime: tt.most}}, tt.ms); got != tt.want {
+		if got := command.TimeoutOf(command.Env{Options: command.Options{MaxTime: tt.most}}, tt.ms); got != tt.want {
 			t.Errorf("%g ms, at most %s: got %s, want %s", tt.ms, tt.most, got, tt.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package tools
+package command
 
 import (
 	"cmp"
@@ -20,6 +20,7 @@ import (
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/text/terminal"
 	"github.com/millhand/millhand/tools/arguments"
+	"github.com/millhand/millhand/tools/tool"
 )
 
 // Custom describes a tool that is a command. It reads its arguments as JSON
@@ -43,12 +44,12 @@ var customForm = sync.OnceValue(func() *regexp.Regexp {
 // custom is the Tool of a [Custom].
 type custom struct {
 	Custom
-	spec   Spec
+	spec   tool.Spec
 	schema *arguments.Foreign
 }
 
 // NewCustom returns a custom tool, or an error if its description is invalid.
-func NewCustom(c Custom) (Tool, error) {
+func NewCustom(c Custom) (tool.Tool[Env], error) {
 	switch {
 	case !customForm().MatchString(c.Name):
 		return nil, fmt.Errorf("invalid tool name %q: must be at most 64 letters, digits, hyphens and underscores", c.Name)
@@ -57,7 +58,7 @@ func NewCustom(c Custom) (Tool, error) {
 	case len(c.Command) == 0 || c.Command[0] == "":
 		return nil, fmt.Errorf("tool %s has no command", c.Name)
 	}
-	t := custom{Custom: c, spec: Spec{Name: c.Name, Description: c.Description, ReadOnly: c.ReadOnly, Tail: true}}
+	t := custom{Custom: c, spec: tool.Spec{Name: c.Name, Description: c.Description, ReadOnly: c.ReadOnly, Tail: true}}
 	var err error
 	if t.schema, err = arguments.Read(c.Schema); err != nil {
 		return nil, fmt.Errorf("invalid schema of tool %s: %w", c.Name, err)
@@ -67,47 +68,47 @@ func NewCustom(c Custom) (Tool, error) {
 }
 
 // Spec implements Tool.
-func (t custom) Spec() Spec { return t.spec }
+func (t custom) Spec() tool.Spec { return t.spec }
 
 // Prepare implements Tool.
-func (t custom) Prepare(env *Env, input json.RawMessage) (Pending, error) {
+func (t custom) Prepare(env Env, input json.RawMessage) (tool.Pending, error) {
 	given, err := t.schema.Decode(input, false)
 	if err != nil {
-		return Pending{}, err
+		return tool.Pending{}, err
 	}
-	return Pending{Title: string(given), Needs: []permission.Request{permission.Need(t.Name, "*")}, Do: func(ctx context.Context) (Result, error) {
+	return tool.Pending{Title: string(given), Needs: []permission.Request{permission.Need(t.Name, "*")}, Do: func(ctx context.Context) (tool.Result, error) {
 		return t.run(ctx, env, given)
 	}}, nil
 }
 
 // run runs the command and returns its result.
-func (t custom) run(ctx context.Context, env *Env, input []byte) (Result, error) {
-	timeout := cmp.Or(t.Timeout, defaultBashTimeout)
-	if env.Commands.MaxTime > 0 {
-		timeout = min(timeout, env.Commands.MaxTime)
+func (t custom) run(ctx context.Context, env Env, input []byte) (tool.Result, error) {
+	timeout := cmp.Or(t.Timeout, defaultTimeout)
+	if env.Options.MaxTime > 0 {
+		timeout = min(timeout, env.Options.MaxTime)
 	}
-	dir, err := files.MakeTemp(proc.Value(env.ChildEnv, "TMPDIR"), "millhand-tool-*")
+	dir, err := files.MakeTemp(proc.Value(env.Environ, "TMPDIR"), "millhand-tool-*")
 	if err != nil {
-		return Result{}, fmt.Errorf("create temporary directory for tool input: %w", err)
+		return tool.Result{}, fmt.Errorf("create temporary directory for tool input: %w", err)
 	}
 	defer os.RemoveAll(dir.Path())
 	defer dir.Close()
 	stdin, stderr := filepath.Join(dir.Path(), "input.json"), filepath.Join(dir.Path(), "errors.txt")
 	if err := dir.WriteNew("input.json", input); err != nil {
-		return Result{}, fmt.Errorf("write tool input: %w", err)
+		return tool.Result{}, fmt.Errorf("write tool input: %w", err)
 	}
-	out := env.outputs().Capture(t.Name)
+	out := env.Store.Capture(t.Name)
 	defer out.Close()
-	confine := env.Commands.Confine
-	if t.Writes && env.Commands.Granted != nil {
-		confine = env.Commands.Granted
+	confine := env.Options.Confine
+	if t.Writes && env.Options.Granted != nil {
+		confine = env.Options.Granted
 	}
 	res, err := proc.Run(ctx, proc.Command{
 		Args: slices.Concat([]string{"bash", "-c", `in=$1 err=$2; shift 2; exec "$@" <"$in" 2>"$err"`, "bash", stdin, stderr}, t.Command),
-		Dir:  env.Workspace.Dir(), Env: env.ChildEnv, Timeout: timeout, Output: out, Confine: confine, Monitor: env.Commands.Monitor,
+		Dir:  env.Workspace.Dir(), Env: env.Environ, Timeout: timeout, Output: out, Confine: confine, Monitor: env.Options.Monitor,
 	})
 	text := out.Text()
-	result := Result{Output: text.Text, Bytes: out.Total(), Bounded: true, Cut: text.Cut, Metadata: Metadata{OutputPath: text.Path}}
+	result := tool.Result{Output: text.Text, Bytes: out.Total(), Bounded: true, Cut: text.Cut, Metadata: tool.Metadata{OutputPath: text.Path}}
 	if err != nil {
 		return result, err
 	}

@@ -1,4 +1,4 @@
-package tools
+package command
 
 import (
 	"context"
@@ -19,59 +19,60 @@ import (
 )
 
 //go:embed bash.md
-var bashDescription string
+var description string
 
-// defaultBashTimeout is the default timeout of a command.
-const defaultBashTimeout = 2 * time.Minute
+// defaultTimeout is the default timeout of a command.
+const defaultTimeout = 2 * time.Minute
 
 // maxInvalid is the maximum length of why a command is invalid, in bytes.
 const maxInvalid = 250
 
-type bashInput struct {
+type input struct {
 	Command     string  `json:"command" jsonschema:"bash command to run"`
 	Timeout     float64 `json:"timeout,omitempty" jsonschema:"timeout in milliseconds (default 120000)"`
 	Workdir     string  `json:"workdir,omitempty" jsonschema:"working directory (default: the workspace root); use it instead of cd"`
 	Description string  `json:"description,omitempty" jsonschema:"what the command does, in 5 to 10 words"`
 }
 
-func bashTool() Tool {
-	return tool.Define(Spec{Name: "bash", Description: bashDescription, Tail: true}, prepareBash)
+// Bash returns the tool bash.
+func Bash() tool.Tool[Env] {
+	return tool.Define(tool.Spec{Name: "bash", Description: description, Tail: true}, prepareBash)
 }
 
-func prepareBash(env *Env, in bashInput) (Pending, error) {
+func prepareBash(env Env, in input) (tool.Pending, error) {
 	if strings.TrimSpace(in.Command) == "" {
-		return Pending{}, errors.New("command is empty")
+		return tool.Pending{}, errors.New("command is empty")
 	}
 	if in.Timeout < 0 {
-		return Pending{}, fmt.Errorf("invalid timeout %g: must be a positive number of milliseconds", in.Timeout)
+		return tool.Pending{}, fmt.Errorf("invalid timeout %g: must be a positive number of milliseconds", in.Timeout)
 	}
 	if in.Workdir == "" {
 		in.Workdir = "."
 	}
-	workdir, err := env.paths().Spelled(in.Workdir)
+	workdir, err := env.Spelled(in.Workdir)
 	if err != nil {
-		return Pending{}, fmt.Errorf("workdir: %w", err)
+		return tool.Pending{}, fmt.Errorf("workdir: %w", err)
 	}
-	dir, _, err := env.paths().Locate(env.Workspace.Dir(), workdir, false)
+	dir, _, err := env.Locate(env.Workspace.Dir(), workdir, false)
 	if err != nil {
-		return Pending{}, fmt.Errorf("workdir: %w", err)
+		return tool.Pending{}, fmt.Errorf("workdir: %w", err)
 	}
 	title := in.Description
 	if title == "" {
 		title = in.Command
 	}
 	line := unixLines(in.Command)
-	needs, err := bashNeeds(env, dir, line)
+	needs, err := needsOf(env, dir, line)
 	if err != nil {
-		return Pending{}, err
+		return tool.Pending{}, err
 	}
-	p := Pending{Title: title, Needs: needs, Do: func(ctx context.Context) (Result, error) { return runBash(ctx, env, dir, in) }}
+	p := tool.Pending{Title: title, Needs: needs, Do: func(ctx context.Context) (tool.Result, error) { return run(ctx, env, dir, in) }}
 	if line != in.Command {
 		in.Command = line
 		p.Note("the command had CRLF line endings and was run with LF")
 	}
-	if in.Timeout > 0 && in.Timeout < minBashTimeout {
-		p.Warn(fmt.Sprintf("timeout is in milliseconds: %g was read as seconds, and the command ran with a timeout of %s", in.Timeout, bashTimeout(env, in.Timeout)))
+	if in.Timeout > 0 && in.Timeout < minTimeout {
+		p.Warn(fmt.Sprintf("timeout is in milliseconds: %g was read as seconds, and the command ran with a timeout of %s", in.Timeout, timeoutOf(env, in.Timeout)))
 	}
 	return p, nil
 }
@@ -82,10 +83,22 @@ func unixLines(line string) string {
 	return strings.TrimSuffix(strings.ReplaceAll(line, "\r\n", "\n"), "\r")
 }
 
-// bashNeeds lists the permissions that a command line needs: for each command
+// Needs lists the permissions that a command line needs in the workspace's root.
+func (env Env) Needs(line string) ([]permission.Request, error) {
+	if strings.TrimSpace(line) == "" {
+		return nil, errors.New("the command line is empty")
+	}
+	dir, err := env.Workspace.Resolve(".")
+	if err != nil {
+		return nil, err
+	}
+	return needsOf(env, dir, unixLines(line))
+}
+
+// needsOf lists the permissions that a command line needs: for each command
 // that it can run, each file that it names, and each construct that can't be
 // analyzed. A line that can't be analyzed as bash is an error, and must not be run.
-func bashNeeds(env *Env, dir workspace.Path, line string) ([]permission.Request, error) {
+func needsOf(env Env, dir workspace.Path, line string) ([]permission.Request, error) {
 	if len(line) > shell.MaxLine {
 		return nil, fmt.Errorf("command too long: %d bytes, maximum %d; create files with the write tool instead of here-documents, and write a long script to a file and run that", len(line), shell.MaxLine)
 	}
@@ -95,10 +108,10 @@ func bashNeeds(env *Env, dir workspace.Path, line string) ([]permission.Request,
 	}
 	var needs []permission.Request
 	switch {
-	case env.paths().IsPrivate(dir.Abs):
-		needs = append(needs, env.paths().LocationNeeds(dir)...)
-	case dir.Outside && !env.Commands.Scratch.Has(dir.Abs):
-		needs = append(needs, env.paths().External(permission.ExternalDirectory, dir))
+	case env.IsPrivate(dir.Abs):
+		needs = append(needs, env.LocationNeeds(dir)...)
+	case dir.Outside && !env.Scratch.Has(dir.Abs):
+		needs = append(needs, env.External(permission.ExternalDirectory, dir))
 	}
 	for _, c := range analysis.Commands {
 		needs = append(needs, permission.Request{Permission: "bash", Subjects: []string{c.Plain, c.Text}, Open: c.Open, Inner: c.Inner})
@@ -159,7 +172,7 @@ func unknownReason(r shell.Reason) string {
 }
 
 // accessNeeds lists the permissions for a command's access to a file.
-func accessNeeds(env *Env, dir workspace.Path, a shell.Access) []permission.Request {
+func accessNeeds(env Env, dir workspace.Path, a shell.Access) []permission.Request {
 	from, known := expandHome(env, a.Dir)
 	name, ok := expandHome(env, a.Path)
 	if !known || !ok {
@@ -168,7 +181,7 @@ func accessNeeds(env *Env, dir workspace.Path, a shell.Access) []permission.Requ
 	if !path.IsAbs(from) {
 		from = dir.Abs + "/" + from // not path.Join, which would resolve "symlink/.." lexically
 	}
-	p, private, err := env.paths().Locate(from, name, a.Write)
+	p, private, err := env.Locate(from, name, a.Write)
 	switch {
 	case err != nil:
 		return []permission.Request{{Permission: "bash", Subjects: []string{a.Path}, Unknown: fmt.Sprintf("path can't be resolved (%v)", err)}}
@@ -177,23 +190,23 @@ func accessNeeds(env *Env, dir workspace.Path, a shell.Access) []permission.Requ
 	case private:
 		return access.WithDirNames([]permission.Request{permission.Need("read", p.Abs)})
 	case a.Write:
-		return access.WithDirNames(env.paths().NeedsOf("edit", p, access.ToWrite))
-	case p.Outside && env.paths().IsSavedOutput(p):
+		return access.WithDirNames(env.NeedsOf("edit", p, access.ToWrite))
+	case p.Outside && env.IsSavedOutput(p):
 		return nil
-	case p.Outside && !env.paths().OfSkill(p):
-		return []permission.Request{env.paths().External(permission.ExternalRead, p)}
+	case p.Outside && !env.OfSkill(p):
+		return []permission.Request{env.External(permission.ExternalRead, p)}
 	}
-	return access.WithDirNames(env.paths().NeedsOf("read", p, access.ToRead))
+	return access.WithDirNames(env.NeedsOf("read", p, access.ToRead))
 }
 
 // expandHome replaces a leading "~" with the home directory. It returns false
 // if the shell's home directory is unknown.
-func expandHome(env *Env, name string) (string, bool) {
+func expandHome(env Env, name string) (string, bool) {
 	rest, ok := strings.CutPrefix(name, "~")
 	if !ok {
 		return name, true
 	}
-	home := proc.Value(env.ChildEnv, "HOME")
+	home := env.Home
 	return home + rest, home != "" && (rest == "" || rest[0] == '/')
 }
 
@@ -210,49 +223,49 @@ func homeNeeds(a shell.Access) []permission.Request {
 	return []permission.Request{permission.Need(permission.ExternalRead, name)}
 }
 
-// maxBashTimeout is the longest timeout that a model can set.
-const maxBashTimeout = 24 * time.Hour
+// maxTimeout is the longest timeout that a model can set.
+const maxTimeout = 24 * time.Hour
 
-// minBashTimeout is the shortest timeout in milliseconds. A smaller number is one of seconds:
+// minTimeout is the shortest timeout in milliseconds. A smaller number is one of seconds:
 // other agents' tools have this unit, and no command is meant to end within 30 ms.
-const minBashTimeout = 1000
+const minTimeout = 1000
 
-// bashTimeout returns the timeout of a command: the model's, within the
+// timeoutOf returns the timeout of a command: the model's, within the
 // manifest's limit.
-func bashTimeout(env *Env, given float64) time.Duration {
-	t := defaultBashTimeout
+func timeoutOf(env Env, given float64) time.Duration {
+	t := defaultTimeout
 	switch {
-	case given >= minBashTimeout:
-		t = time.Duration(min(given, float64(maxBashTimeout.Milliseconds())) * float64(time.Millisecond))
+	case given >= minTimeout:
+		t = time.Duration(min(given, float64(maxTimeout.Milliseconds())) * float64(time.Millisecond))
 	case given > 0:
 		t = time.Duration(given * float64(time.Second))
 	}
-	if env.Commands.MaxTime > 0 {
-		t = min(t, env.Commands.MaxTime)
+	if env.Options.MaxTime > 0 {
+		t = min(t, env.Options.MaxTime)
 	}
 	return t
 }
 
-func runBash(ctx context.Context, env *Env, dir workspace.Path, in bashInput) (Result, error) {
+func run(ctx context.Context, env Env, dir workspace.Path, in input) (tool.Result, error) {
 	if st, err := env.Workspace.Stat(dir); err != nil || !st.IsDir() {
-		return Result{}, fmt.Errorf("workdir: directory not found: %s", dir)
+		return tool.Result{}, fmt.Errorf("workdir: directory not found: %s", dir)
 	}
-	timeout := bashTimeout(env, in.Timeout)
-	out := env.outputs().Capture("bash")
+	timeout := timeoutOf(env, in.Timeout)
+	out := env.Store.Capture("bash")
 	defer out.Close()
 	res, err := proc.Run(ctx, proc.Command{
 		Args:    []string{"bash", "-c", in.Command},
 		Dir:     dir.Abs,
-		Env:     env.Hooks.Environ(ctx, env.ChildEnv, dir.Abs),
+		Env:     env.Hooks.Environ(ctx, env.Environ, dir.Abs),
 		Timeout: timeout,
 		Output:  out,
-		Confine: env.Commands.Confine,
-		Monitor: env.Commands.Monitor,
+		Confine: env.Options.Confine,
+		Monitor: env.Options.Monitor,
 	})
 	text := out.Text()
-	result := Result{
+	result := tool.Result{
 		Output: text.Text, Bytes: out.Total(), Bounded: true, Cut: text.Cut,
-		Metadata: Metadata{OutputPath: text.Path},
+		Metadata: tool.Metadata{OutputPath: text.Path},
 	}
 	if err != nil {
 		return result, err

@@ -1,0 +1,32 @@
+// Package command has the tools that run commands: bash, and custom tools. Package shell knows what a command line does,
+// package proc runs it; sandboxes are made elsewhere.
+package command
+
+import (
+	"context"
+	"time"
+
+	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/tools/access"
+	"github.com/millhand/millhand/tools/outputs"
+	"github.com/millhand/millhand/tools/tool"
+)
+
+// Env is what the tools need of a session.
+type Env struct {
+	*access.Paths
+	Options Options
+	Environ []string   // of commands
+	Hooks   tool.Hooks // which may add to it
+	Store   outputs.Store
+}
+
+// Options is how the commands of a session are run. The zero value: without a sandbox.
+type Options struct {
+	Confine proc.Confine                    // the sandbox; nil: none
+	Granted proc.Confine                    // the sandbox of custom tools with Writes, if it is another; nil: Confine
+	Monitor func(ctx context.Context) error // runs concurrently with each command; returning kills the command; may be nil
+	MaxTime time.Duration                   // upper limit of timeouts; 0: no limit
+	Scratch access.Scratch                  // private directories
+	Fault   func(error)                     // gets the error of a call that failed because the machine lacks something; may be nil
+}
