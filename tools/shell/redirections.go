@@ -98,3 +98,7 @@ func (w *walker) input(redirs []*syntax.Redirect) *word {
 	}
 	return in
 }
+
+func isName(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}

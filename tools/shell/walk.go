@@ -13,7 +13,7 @@ type walker struct {
 	result  findings
 	frame   frame
 	funcs   functions
-	scripts map[string]*script // parsed once, so that visiting again finds the same nodes
+	scripts map[string]*parsedScript // parsed once, so that visiting again finds the same nodes
 	steps   int
 	depth   int
 
@@ -30,7 +30,7 @@ type walker struct {
 	computes bool
 }
 
-type script struct {
+type parsedScript struct {
 	id   int
 	file *syntax.File
 	err  error
@@ -52,7 +52,7 @@ func (o outcome) or(q outcome) outcome { return outcome{o.ok.or(q.ok), o.bad.or(
 
 func newWalker() *walker {
 	return &walker{
-		know: programTable(), result: newFindings(), scripts: map[string]*script{},
+		know: programTable(), result: newFindings(), scripts: map[string]*parsedScript{},
 		funcs: functions{defined: map[string]bool{}, called: map[*syntax.Stmt]bool{}},
 	}
 }
@@ -89,11 +89,11 @@ func (w *walker) spend(n int) bool {
 }
 
 // load parses a script and makes its functions known.
-func (w *walker) load(text string) *script {
+func (w *walker) load(text string) *parsedScript {
 	if s, ok := w.scripts[text]; ok {
 		return s
 	}
-	s := &script{id: len(w.scripts)}
+	s := &parsedScript{id: len(w.scripts)}
 	s.file, s.err = parse(text)
 	w.scripts[text] = s
 	if s.err != nil {
