@@ -47,8 +47,8 @@ func (w *walker) simple(s *syntax.Stmt, c *syntax.CallExpr) outcome {
 		analyzeAssignment(w, a, c.Args)
 	}
 	for _, x := range c.Args {
-		if t := w.frame.word(x); isBait(t) {
-			w.bait = t.text
+		if t := w.frame.word(x); runsIfEvaluated(t) {
+			w.unevaluated = t.text
 		}
 		w.substitutions(x)
 	}

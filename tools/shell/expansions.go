@@ -146,13 +146,13 @@ func holdsCommand(x word) bool {
 // a[$(x)] runs x once it is used as a number or as the name of a variable, and
 // ($(x)) once it is the value of an array.
 func (w *walker) data(x word) {
-	if isBait(x) {
+	if runsIfEvaluated(x) {
 		w.result.unknown(ReasonArithmetic, x.text)
 	}
 }
 
-// isBait reports whether text would run a command if it were evaluated.
-func isBait(x word) bool {
+// runsIfEvaluated reports whether text would run a command if it were evaluated.
+func runsIfEvaluated(x word) bool {
 	i := strings.IndexAny(x.text, "[(")
 	for i > 0 && x.text[i-1] == '$' && x.text[i] == '(' {
 		next := strings.IndexAny(x.text[i+1:], "[(")

@@ -28,8 +28,8 @@ func (w *walker) bodyText(r *syntax.Redirect) {
 	w.quotedParameters(r.Hdoc.Parts)
 	w.substitutions(r.Hdoc)
 	text := w.frame.document(r)
-	if isBait(text) {
-		w.bait = text.text
+	if runsIfEvaluated(text) {
+		w.unevaluated = text.text
 	}
 	if body := source(w.frame.src, r.Hdoc); text.expansion() >= 0 && strings.Contains(body, "\\\n") {
 		w.result.unknown(ReasonScript, body)

@@ -26,8 +26,8 @@ type walker struct {
 
 	// A text such as a[$(x)], and a computation that evaluates what it is
 	// given, are harmless each for itself.
-	bait     string
-	computes bool
+	unevaluated string
+	computes    bool
 }
 
 type parsedScript struct {
@@ -75,8 +75,8 @@ func (w *walker) line(text string) {
 	w.frame.base = 0
 	w.uncalled()
 	w.result.ranOwnFiles()
-	if w.computes && w.bait != "" {
-		w.result.unknown(ReasonArithmetic, w.bait)
+	if w.computes && w.unevaluated != "" {
+		w.result.unknown(ReasonArithmetic, w.unevaluated)
 	}
 }
 
