@@ -109,34 +109,6 @@ func (w *walker) matched(x word, write bool, why string) {
 	}
 }
 
-// spelled returns a known name in which a quoted "~" can't be mistaken for home.
-func spelled(x word) string {
-	if strings.HasPrefix(x.text, "~") && x.kinds[0] != bare {
-		return "./" + x.text
-	}
-	return x.text
-}
-
-// home rewrites a word that starts with a variable for a known directory ($HOME,
-// $PWD), and reports whether the word is literal then.
-func home(x word) (word, bool) {
-	for _, v := range []struct{ variable, path string }{
-		{"$HOME", "~"}, {"${HOME}", "~"}, {"$PWD", "."}, {"${PWD}", "."}, {"$(pwd)", "."}, {"`pwd`", "."},
-	} {
-		rest, ok := strings.CutPrefix(x.text, v.variable)
-		n := len(v.variable)
-		if !ok || rest != "" && rest[0] != '/' || strings.Trim(x.kinds[:n], "?*") != "" {
-			continue
-		}
-		x.text, x.kinds = v.path+rest, string(bare)+x.kinds[n:]
-		break
-	}
-	if strings.HasPrefix(x.text, "~+") || strings.HasPrefix(x.text, "~-") {
-		return x, x.kinds[0] != bare
-	}
-	return x, x.literal()
-}
-
 // execute notes that a command is run by its path. One that bears the name of
 // a program with a meaning here, and stands outside, may well be that program.
 func (w *walker) execute(c call) {
