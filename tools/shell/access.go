@@ -48,16 +48,16 @@ func isDevice(p string) bool {
 func (w *walker) name(x word, write bool, why string) {
 	x, known := home(x)
 	switch {
-	case w.frame.remote || x.text == "" || strings.Trim(x.kinds, "p") == "":
+	case w.frame.remote || x.Text == "" || strings.Trim(x.Kinds, "p") == "":
 		return
-	case strings.Contains(x.kinds, string(match)):
+	case strings.Contains(x.Kinds, string(match)):
 		w.matched(x, write, why)
 		return
 	case !known:
-		w.result.unknownPath(x.text, write)
+		w.result.unknownPath(x.Text, write)
 	}
-	cut := x.wildcard()
-	if e := x.expansion(); e >= 0 && (cut < 0 || e < cut) {
+	cut := x.Wildcard()
+	if e := x.Expansion(); e >= 0 && (cut < 0 || e < cut) {
 		cut = e
 	}
 	if cut < 0 {
@@ -69,16 +69,16 @@ func (w *walker) name(x word, write bool, why string) {
 
 // wild reports the directory of a name that is known up to cut.
 func (w *walker) wild(x word, cut int, write bool, why string) {
-	dir, base := spelled(x.before(cut)), ""
+	dir, base := spelled(x.Before(cut)), ""
 	if i := strings.LastIndexByte(dir, '/'); i >= 0 {
 		dir, base = dir[:max(i, 1)], dir[i+1:]
 	} else {
 		dir, base = ".", dir
 	}
-	if x.literal() && leavesUpwards(x.text[cut-len(base):]) {
-		w.result.unknownPath(x.text, write)
+	if x.Literal() && leavesUpwards(x.Text[cut-len(base):]) {
+		w.result.unknownPath(x.Text, write)
 	}
-	if x.literal() || dir != "." {
+	if x.Literal() || dir != "." {
 		w.access(dir, write, why)
 	}
 }
@@ -101,8 +101,8 @@ func leavesUpwards(pattern string) bool {
 
 // matched reports the directories that find searches, for {}.
 func (w *walker) matched(x word, write bool, why string) {
-	if strings.Contains(x.text, "..") {
-		w.result.unknownPath(x.text, write)
+	if strings.Contains(x.Text, "..") {
+		w.result.unknownPath(x.Text, write)
 	}
 	for _, dir := range w.matches {
 		w.name(dir, write, why)
@@ -113,12 +113,12 @@ func (w *walker) matched(x word, write bool, why string) {
 // a program with a meaning here, and stands outside, may well be that program.
 func (w *walker) execute(c call) {
 	name := c.words[0]
-	if !strings.Contains(name.text, "/") {
+	if !strings.Contains(name.Text, "/") {
 		return
 	}
-	outside := isRooted(name.text) || strings.Contains(name.text, "..")
-	if base := path.Base(name.text); outside && w.know.has(base) || strings.HasPrefix(path.Clean(name.text), "/proc") {
-		w.result.unknown(ReasonCommand, name.text)
+	outside := isRooted(name.Text) || strings.Contains(name.Text, "..")
+	if base := path.Base(name.Text); outside && w.know.has(base) || strings.HasPrefix(path.Clean(name.Text), "/proc") {
+		w.result.unknown(ReasonCommand, name.Text)
 	}
 	w.result.run = append(w.result.run, execution{path: spelled(name), at: w.at, text: c.text})
 }

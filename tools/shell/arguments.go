@@ -9,7 +9,7 @@ import (
 func parseChmod(w *walker, c call, d program) {
 	args := c.args()
 	mode := slices.IndexFunc(args, func(x word) bool {
-		return x.literal() && strings.HasPrefix(x.text, "-") && len(x.text) > 1 && strings.Trim(x.text[1:], "rwxXstugoa,=+-01234567") == "" && x.text != "--"
+		return x.Literal() && strings.HasPrefix(x.Text, "-") && len(x.Text) > 1 && strings.Trim(x.Text[1:], "rwxXstugoa,=+-01234567") == "" && x.Text != "--"
 	})
 	if mode >= 0 {
 		d.skip = 0
@@ -22,14 +22,14 @@ func parseChmod(w *walker, c call, d program) {
 // the new name.
 func parseLn(w *walker, c call, d program) {
 	p := parseOptions(d.options, c.args(), false)
-	symbolic := p.has("-s --symbolic")
+	symbolic := p.Has("-s --symbolic")
 	programFiles(w, c, program{}, p)
-	n := len(p.operands)
-	into := p.has("-t --target-directory")
-	for i, x := range p.operands {
+	n := len(p.Operands)
+	into := p.Has("-t --target-directory")
+	for i, x := range p.Operands {
 		target := into || i < n-1 || n == 1
 		w.name(x, !target || !symbolic, "argument of ln")
-		if dir, _, ok := cutLast(p.operands[n-1]); target && symbolic && n > 1 && !into && ok && !isRooted(x.text) {
+		if dir, _, ok := cutLast(p.Operands[n-1]); target && symbolic && n > 1 && !into && ok && !isRooted(x.Text) {
 			w.name(joined(dir, x), false, "argument of ln")
 		}
 	}
@@ -37,29 +37,29 @@ func parseLn(w *walker, c call, d program) {
 
 // cutLast splits a word at its last slash.
 func cutLast(x word) (dir, base word, ok bool) {
-	i := strings.LastIndexByte(x.text, '/')
+	i := strings.LastIndexByte(x.Text, '/')
 	if i <= 0 {
 		return word{}, x, false
 	}
-	return x.before(i), x.after(i + 1), true
+	return x.Before(i), x.After(i + 1), true
 }
 
 // joined returns the path dir/x.
 func joined(dir, x word) word {
-	return word{text: dir.text + "/" + x.text, kinds: dir.kinds + string(quoted) + x.kinds, braced: true}
+	return word{Text: dir.Text + "/" + x.Text, Kinds: dir.Kinds + string(quoted) + x.Kinds, Braced: true}
 }
 
 // parseDD reads file names from if=F and of=F.
 func parseDD(w *walker, c call, _ program) {
 	for _, x := range c.args() {
-		name, file, ok := x.cut("=")
+		name, file, ok := x.Cut("=")
 		switch {
-		case ok && name.is("if"):
+		case ok && name.Is("if"):
 			w.name(file, false, "if= of dd")
-		case ok && name.is("of"):
+		case ok && name.Is("of"):
 			w.name(file, true, "of= of dd")
-		case x.expansion() == 0:
-			w.result.unknownPath(x.text, true)
+		case x.Expansion() == 0:
+			w.result.unknownPath(x.Text, true)
 		}
 	}
 	if c.more {
@@ -71,7 +71,7 @@ func parseDD(w *walker, c call, _ program) {
 // as the patch names the files.
 func parsePatch(w *walker, c call, d program) {
 	p := d.parse(c.args())
-	if len(p.operands) == 0 {
+	if len(p.Operands) == 0 {
 		d.makes, d.names = ".", "--dry-run"
 	} else {
 		d.use = firstWrite
@@ -84,13 +84,13 @@ func parseJq(w *walker, c call, d program) {
 	var args []word
 	for rest := c.args(); len(rest) > 0; rest = rest[1:] {
 		n := 0
-		switch rest[0].text {
+		switch rest[0].Text {
 		case "--arg", "--argjson":
 			n = 2
 		case "--slurpfile", "--rawfile", "--argfile":
 			n = 2
 			if len(rest) > 2 {
-				w.name(rest[2], false, rest[0].text+" of jq")
+				w.name(rest[2], false, rest[0].Text+" of jq")
 			}
 		case "--args", "--jsonargs":
 			rest = rest[:1]
@@ -111,27 +111,27 @@ func parseOpenSSL(w *walker, c call, d program) {
 // parseCurl also reports files named by @FILE in data and by file: URLs.
 func parseCurl(w *walker, c call, d program) {
 	p := d.parse(c.args())
-	if p.has("-O --remote-name --remote-name-all") && !p.has("--output-dir") {
+	if p.Has("-O --remote-name --remote-name-all") && !p.Has("--output-dir") {
 		d.makes = "."
 	}
 	programFiles(w, c, d, p)
-	addresses := p.operands
-	for _, o := range p.options {
-		switch o.name {
+	addresses := p.Operands
+	for _, o := range p.Options {
+		switch o.Name {
 		case "-d", "--data", "--data-ascii", "--data-binary", "--data-urlencode", "--json", "-F", "--form", "-H", "--header", "-w", "--write-out",
 			"--url-query", "--variable":
 			curlData(w, o)
 		case "-b", "--cookie":
-			if !strings.Contains(o.value.text, "=") {
-				w.name(o.value, false, o.name+" of curl")
+			if !strings.Contains(o.Value.Text, "=") {
+				w.name(o.Value, false, o.Name+" of curl")
 			}
 		case "--url":
-			addresses = append(addresses, o.value)
+			addresses = append(addresses, o.Value)
 		}
 	}
 	for _, x := range addresses {
-		if len(x.text) > 5 && strings.EqualFold(x.text[:5], "file:") {
-			path := strings.TrimLeft(x.text[5:], "/")
+		if len(x.Text) > 5 && strings.EqualFold(x.Text[:5], "file:") {
+			path := strings.TrimLeft(x.Text[5:], "/")
 			w.access("/"+strings.TrimPrefix(path, "localhost/"), false, "argument of curl")
 		}
 	}
@@ -139,17 +139,17 @@ func parseCurl(w *walker, c call, d program) {
 
 // curlData reports the file in @file, name=@file, name@file and name=<file.
 func curlData(w *walker, o option) {
-	form := o.name == "-F" || o.name == "--form"
-	_, file, ok := o.value.cut("@")
+	form := o.Name == "-F" || o.Name == "--form"
+	_, file, ok := o.Value.Cut("@")
 	if !ok && form {
-		_, file, ok = o.value.cut("=<")
+		_, file, ok = o.Value.Cut("=<")
 	}
-	named := o.name == "--data-urlencode" || o.name == "--variable" || o.name == "--url-query" || form
-	if !ok || !named && !o.value.starts("@") {
+	named := o.Name == "--data-urlencode" || o.Name == "--variable" || o.Name == "--url-query" || form
+	if !ok || !named && !o.Value.Starts("@") {
 		return
 	}
-	file, _, _ = file.cut(";")
-	if !file.is("-") {
-		w.name(file, false, o.name+" of curl")
+	file, _, _ = file.Cut(";")
+	if !file.Is("-") {
+		w.name(file, false, o.Name+" of curl")
 	}
 }

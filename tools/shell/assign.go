@@ -55,13 +55,13 @@ func changeVariable(w *walker, name string, n syntax.Node) {
 
 // changeNamed does the same for a name among a builtin's words.
 func changeNamed(w *walker, x word) {
-	name, value, _ := x.cut("=")
+	name, value, _ := x.Cut("=")
 	switch {
-	case !name.literal():
-		w.result.unknown(ReasonEnvironment, x.text)
+	case !name.Literal():
+		w.result.unknown(ReasonEnvironment, x.Text)
 	default:
-		base, _, _ := strings.Cut(strings.TrimSuffix(name.text, "+"), "[")
-		setVariable(w, base, value, x.text)
+		base, _, _ := strings.Cut(strings.TrimSuffix(name.Text, "+"), "[")
+		setVariable(w, base, value, x.Text)
 	}
 	w.data(x)
 }
@@ -82,12 +82,12 @@ func analyzeDeclaration(w *walker, d *syntax.DeclClause) {
 // declareWord analyzes a word of such a command that isn't plainly NAME=VALUE. A
 // reference (-n) gives a variable a second name.
 func declareWord(w *walker, variant string, x word) {
-	if !strings.HasPrefix(x.text, "-") && !strings.HasPrefix(x.text, "+") || !x.literal() {
+	if !strings.HasPrefix(x.Text, "-") && !strings.HasPrefix(x.Text, "+") || !x.Literal() {
 		changeNamed(w, x)
 		return
 	}
-	if strings.HasPrefix(x.text, "-") && strings.Contains(x.text, "n") && variant != "export" {
-		w.result.unknown(ReasonEnvironment, x.text)
+	if strings.HasPrefix(x.Text, "-") && strings.Contains(x.Text, "n") && variant != "export" {
+		w.result.unknown(ReasonEnvironment, x.Text)
 	}
 }
 
@@ -111,7 +111,7 @@ func injects(name string, value word) bool {
 	case "PERL5OPT", "PERL5DB", "RUBYOPT", "PYTHONSTARTUP", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "RUSTC", "npm_config_script_shell", "NPM_CONFIG_SCRIPT_SHELL":
 		return true
 	}
-	return words != nil && (!value.literal() || slices.ContainsFunc(words, func(s string) bool { return strings.Contains(value.text, s) }))
+	return words != nil && (!value.Literal() || slices.ContainsFunc(words, func(s string) bool { return strings.Contains(value.Text, s) }))
 }
 
 // startsProgram reports whether the value of a variable is a command.
@@ -122,10 +122,10 @@ func startsProgram(name string) bool {
 // harmless reports whether a command that such a variable names only copies its
 // input.
 func harmless(command word) bool {
-	if !command.literal() {
+	if !command.Literal() {
 		return false
 	}
-	switch command.text {
+	switch command.Text {
 	case "", "cat", "true", ":":
 		return true
 	}

@@ -8,25 +8,25 @@ import (
 // parseAwk reports the files of awk and what its program does beyond printing.
 func parseAwk(w *walker, c call, d program) {
 	p := parseOptions(d.options, c.args(), true)
-	programs := p.operands[:min(1, len(p.operands))]
-	if p.has(d.instead) {
+	programs := p.Operands[:min(1, len(p.Operands))]
+	if p.Has(d.instead) {
 		programs = nil
 	}
-	for _, o := range p.options {
-		switch o.name {
+	for _, o := range p.Options {
+		switch o.Name {
 		case "-e", "--source":
-			programs = append(programs, o.value)
+			programs = append(programs, o.Value)
 		case "-f", "--file", "-E", "--exec":
 			w.result.unknown(ReasonScript, c.text)
 		case "-i", "--include":
-			if o.value.is("inplace") {
+			if o.Value.Is("inplace") {
 				d.use = allWrite
 				continue
 			}
 			w.result.unknown(ReasonScript, c.text)
 		}
 	}
-	p.operands = awkFiles(p.operands, !p.has(d.instead))
+	p.Operands = awkFiles(p.Operands, !p.Has(d.instead))
 	d.skip = 0
 	programFiles(w, c, d, p)
 	for _, x := range programs {
@@ -44,7 +44,7 @@ func awkFiles(operands []word, program bool) []word {
 	}
 	var files []word
 	for _, x := range operands {
-		if name, _, ok := x.cut("="); !ok || !syntax.ValidName(name.text) {
+		if name, _, ok := x.Cut("="); !ok || !syntax.ValidName(name.Text) {
 			files = append(files, x)
 		}
 	}
@@ -54,10 +54,10 @@ func awkFiles(operands []word, program bool) []word {
 // awkProgram analyzes a program's text. It isn't parsed: whatever looks like a
 // pipe, a call of system or an output file counts.
 func awkProgram(w *walker, x word, c call) {
-	if !x.literal() {
+	if !x.Literal() {
 		w.result.unknown(ReasonScript, c.text)
 	}
-	s := script.ReadAwk(x.text)
+	s := script.ReadAwk(x.Text)
 	if s.Runs {
 		w.result.unknown(ReasonScript, c.text)
 	}

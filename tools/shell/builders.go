@@ -13,10 +13,10 @@ func parseMake(w *walker, c call, d program) {
 	defer func() { w.at = before }()
 	p := parseOptions(d.options, c.args(), false)
 	managerOptions(w, p, c, true)
-	for _, x := range p.operands {
-		name, _, ok := x.cut("=")
-		switch name.text = strings.TrimRight(name.text, ":?+!"); {
-		case ok && (name.text == "SHELL" || name.text == ".SHELLFLAGS" || name.text == "MAKEFLAGS" || name.text == "GNUMAKEFLAGS"), !x.literal():
+	for _, x := range p.Operands {
+		name, _, ok := x.Cut("=")
+		switch name.Text = strings.TrimRight(name.Text, ":?+!"); {
+		case ok && (name.Text == "SHELL" || name.Text == ".SHELLFLAGS" || name.Text == "MAKEFLAGS" || name.Text == "GNUMAKEFLAGS"), !x.Literal():
 			w.result.unknown(ReasonSetting, c.text)
 		}
 	}
@@ -34,7 +34,7 @@ func parseGo(w *walker, c call, d program) {
 	for len(args) > 0 {
 		o, rest, ok := goOption(d.options, args)
 		if !ok {
-			sub, args = args[0].text, args[1:]
+			sub, args = args[0].Text, args[1:]
 			break
 		}
 		goFlag(w, o, c)
@@ -45,14 +45,14 @@ func parseGo(w *walker, c call, d program) {
 		switch {
 		case ok:
 			goFlag(w, o, c)
-			if sub == "env" && o.name == "-w" || o.name == "-ldflags" && strings.Contains(o.value.text, "-extld") {
+			if sub == "env" && o.Name == "-w" || o.Name == "-ldflags" && strings.Contains(o.Value.Text, "-extld") {
 				w.result.unknown(ReasonSetting, c.text)
 			}
 			args = rest
 		case sub == "run" || sub == "tool": // the rest is for the program
 			goRuns(w, args, c)
 			return
-		case args[0].is("-args"):
+		case args[0].Is("-args"):
 			return
 		default:
 			args = args[1:]
@@ -63,8 +63,8 @@ func parseGo(w *walker, c call, d program) {
 // goRuns analyzes the program of go run and go tool: that of another module is
 // known by the last element of its path.
 func goRuns(w *walker, words []word, c call) {
-	first, _, _ := words[0].cut("@")
-	if name := path.Base(first.text); first.fixed() && !strings.HasPrefix(first.text, ".") && !strings.HasSuffix(name, ".go") {
+	first, _, _ := words[0].Cut("@")
+	if name := path.Base(first.Text); first.Fixed() && !strings.HasPrefix(first.Text, ".") && !strings.HasSuffix(name, ".go") {
 		w.frame.inside++
 		runWrapped(w, c, wrapper{}, slices.Concat([]word{renamed(words[0], name)}, words[1:]))
 		w.frame.inside--
@@ -75,18 +75,18 @@ func goRuns(w *walker, words []word, c call) {
 func parsePython(w *walker, c call, d program) {
 	args := c.args()
 	p := parseOptions(d.options, args, true)
-	i := slices.IndexFunc(p.options, func(o option) bool { return o.name == "-m" && o.given })
-	if j := slices.IndexFunc(p.options, func(o option) bool { return o.name == "-c" }); j >= 0 && j < i {
+	i := slices.IndexFunc(p.Options, func(o option) bool { return o.Name == "-m" && o.Given })
+	if j := slices.IndexFunc(p.Options, func(o option) bool { return o.Name == "-c" }); j >= 0 && j < i {
 		i = -1 // it is the script's
 	}
 	switch {
-	case i >= 0 && p.options[i].value.fixed(): // what follows is the program's
-		module, _, _ := p.options[i].value.cut(".")
+	case i >= 0 && p.Options[i].Value.Fixed(): // what follows is the program's
+		module, _, _ := p.Options[i].Value.Cut(".")
 		rest := args[slices.IndexFunc(args, func(x word) bool {
-			return x.to >= p.options[i].value.to && strings.HasSuffix(x.text, p.options[i].value.text)
+			return x.To >= p.Options[i].Value.To && strings.HasSuffix(x.Text, p.Options[i].Value.Text)
 		})+1:]
 		w.frame.inside++
-		runWrapped(w, c, wrapper{}, slices.Concat([]word{renamed(p.options[i].value, module.text)}, rest))
+		runWrapped(w, c, wrapper{}, slices.Concat([]word{renamed(p.Options[i].Value, module.Text)}, rest))
 		w.frame.inside--
 	case i >= 0:
 		w.result.unknown(ReasonCommand, c.text)
@@ -97,26 +97,26 @@ func parsePython(w *walker, c call, d program) {
 
 // goFlag reports an option of go.
 func goFlag(w *walker, o option, c call) {
-	managerOptions(w, parsed{options: []option{o}}, c, false)
+	managerOptions(w, parsed{Options: []option{o}}, c, false)
 }
 
 // goOption reads one option of go, false if the first word is not an option.
 func goOption(options string, args []word) (o option, rest []word, ok bool) {
 	x := args[0]
-	if !x.starts("-") || len(x.text) < 2 || x.is("--") || x.is("-args") || x.is("--args") {
+	if !x.Starts("-") || len(x.Text) < 2 || x.Is("--") || x.Is("-args") || x.Is("--args") {
 		return o, nil, false
 	}
-	if x.starts("--") {
-		x = x.after(1)
+	if x.Starts("--") {
+		x = x.After(1)
 	}
-	head, tail, equals := x.cut("=")
-	o = option{name: head.text, value: tail, given: equals}
-	if name, mark, known := lookup(options, head.text); known && name == head.text {
-		o.mark, o.known = mark, true
+	head, tail, equals := x.Cut("=")
+	o = option{Name: head.Text, Value: tail, Given: equals}
+	if name, mark, known := lookup(options, head.Text); known && name == head.Text {
+		o.Mark, o.Known = mark, true
 	}
 	rest = args[1:]
-	if !equals && hasValue(o.mark) && len(rest) > 0 {
-		o.value, o.given, rest = rest[0], true, rest[1:]
+	if !equals && hasValue(o.Mark) && len(rest) > 0 {
+		o.Value, o.Given, rest = rest[0], true, rest[1:]
 	}
 	return o, rest, true
 }

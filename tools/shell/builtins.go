@@ -43,22 +43,22 @@ func builtin(name string) func(*walker, call) outcome {
 
 // changeDir is cd and pushd.
 func changeDir(w *walker, c call) outcome {
-	before, name := w.at, c.words[0].text
+	before, name := w.at, c.words[0].Text
 	p := parseOptions("-L -P -e -@ -n", c.args(), true)
-	if len(p.operands) == 0 {
+	if len(p.Operands) == 0 {
 		if name == "pushd" {
 			return same(w.all)
 		}
 		w.access("~", false, "argument of cd")
 		return outcome{ok: before.enter("~"), bad: before}
 	}
-	x := p.operands[0]
-	if x.is("-") || name == "pushd" && (strings.HasPrefix(x.text, "+") || p.has("-0 -1 -2 -3 -4 -5 -6 -7 -8 -9")) {
+	x := p.Operands[0]
+	if x.Is("-") || name == "pushd" && (strings.HasPrefix(x.Text, "+") || p.Has("-0 -1 -2 -3 -4 -5 -6 -7 -8 -9")) {
 		return outcome{ok: w.all, bad: before}
 	}
 	w.name(x, false, "argument of "+name)
 	target, known := home(x)
-	if !known || x.wildcard() >= 0 || p.has("-P") || p.has("-n") {
+	if !known || x.Wildcard() >= 0 || p.Has("-P") || p.Has("-n") {
 		return outcome{ok: places{anywhere: true}, bad: before}
 	}
 	return outcome{ok: before.enter(spelled(target)), bad: before}
@@ -70,7 +70,7 @@ func popDir(w *walker, _ call) outcome { return outcome{ok: w.all, bad: w.at} }
 // evalWords runs the arguments of eval as a script.
 func evalWords(w *walker, c call) outcome {
 	args := c.args()
-	if len(args) > 0 && args[0].is("--") {
+	if len(args) > 0 && args[0].Is("--") {
 		args = args[1:]
 	}
 	return runInShell(w, join(args), c)
@@ -79,7 +79,7 @@ func evalWords(w *walker, c call) outcome {
 // runInShell walks text that this shell itself runs.
 func runInShell(w *walker, x word, c call) outcome {
 	out := w.textIn(x, c, true)
-	if !x.literal() {
+	if !x.Literal() {
 		w.funcs.defined = map[string]bool{}
 	}
 	return out
@@ -90,7 +90,7 @@ func sourceFile(w *walker, c call) outcome {
 	w.result.unknown(ReasonFile, c.text)
 	w.funcs.defined = map[string]bool{}
 	args := c.args()
-	if len(args) > 0 && args[0].is("--") {
+	if len(args) > 0 && args[0].Is("--") {
 		args = args[1:]
 	}
 	if len(args) > 0 {
@@ -104,20 +104,20 @@ func sourceFile(w *walker, c call) outcome {
 // shell can be anywhere from now on.
 func setTrap(w *walker, c call) outcome {
 	p := parseOptions("-l -p -P", c.args(), true)
-	if p.has("-l -p -P") || len(p.operands) < 2 {
+	if p.Has("-l -p -P") || len(p.Operands) < 2 {
 		return same(w.at)
 	}
-	x := p.operands[0]
-	if x.is("-") || x.literal() && x.text != "" && strings.Trim(x.text, "0123456789") == "" {
+	x := p.Operands[0]
+	if x.Is("-") || x.Literal() && x.Text != "" && strings.Trim(x.Text, "0123456789") == "" {
 		return same(w.at) // signals to be reset
 	}
 	var out outcome
 	w.isolated(func() { out = w.textIn(x, c, true) })
-	known := slices.ContainsFunc(w.traps, func(t trap) bool { return t.text == x.text })
-	if s := w.scripts[x.text]; !known && s != nil && s.err == nil {
-		w.traps = append(w.traps, trap{x.text, w.frame.base})
+	known := slices.ContainsFunc(w.traps, func(t trap) bool { return t.text == x.Text })
+	if s := w.scripts[x.Text]; !known && s != nil && s.err == nil {
+		w.traps = append(w.traps, trap{x.Text, w.frame.base})
 	}
-	atEnd := !slices.ContainsFunc(p.operands[1:], func(s word) bool { return !s.is("EXIT") && !s.is("0") })
+	atEnd := !slices.ContainsFunc(p.Operands[1:], func(s word) bool { return !s.Is("EXIT") && !s.Is("0") })
 	if atEnd || w.at.or(out.either()).equal(w.at) {
 		return same(w.at)
 	}
@@ -126,7 +126,7 @@ func setTrap(w *walker, c call) outcome {
 
 // exitShell ends the shell, unless it has more than one argument.
 func exitShell(w *walker, c call) outcome {
-	if len(c.words) > 2 || len(c.words) == 2 && strings.ContainsAny(c.words[1].kinds, "*bg") && !c.words[1].fixed() {
+	if len(c.words) > 2 || len(c.words) == 2 && strings.ContainsAny(c.words[1].Kinds, "*bg") && !c.words[1].Fixed() {
 		return same(w.at)
 	}
 	return outcome{}
@@ -135,7 +135,7 @@ func exitShell(w *walker, c call) outcome {
 // leaveBlock leaves a function or loop.
 func leaveBlock(w *walker, c call) outcome {
 	w.jumps = w.jumps.or(w.at)
-	if c.words[0].text == "return" && w.funcs.returns {
+	if c.words[0].Text == "return" && w.funcs.returns {
 		return outcome{}
 	}
 	return same(w.at)
@@ -143,11 +143,11 @@ func leaveBlock(w *walker, c call) outcome {
 
 func defineAlias(w *walker, c call) outcome {
 	for _, x := range c.args() {
-		if x.literal() && !strings.Contains(x.text, "=") {
+		if x.Literal() && !strings.Contains(x.Text, "=") {
 			continue // shows an alias
 		}
 		w.result.unknown(ReasonAlias, c.text)
-		if _, text, ok := x.cut("="); ok {
+		if _, text, ok := x.Cut("="); ok {
 			w.text(text, c)
 		}
 	}
@@ -160,11 +160,11 @@ func shellOptions(w *walker, c call) outcome {
 	for _, x := range c.args() {
 		w.data(x)
 		switch {
-		case x.is("lastpipe") || x.is("cdable_vars") || x.is("expand_aliases") || x.is("physical") || x.is("posix"):
+		case x.Is("lastpipe") || x.Is("cdable_vars") || x.Is("expand_aliases") || x.Is("physical") || x.Is("posix"):
 			w.result.unknown(ReasonSetting, c.text)
-		case c.words[0].text == "set" && x.starts("-") && strings.Contains(x.text, "P") && !strings.HasPrefix(x.text, "--"):
+		case c.words[0].Text == "set" && x.Starts("-") && strings.Contains(x.Text, "P") && !strings.HasPrefix(x.Text, "--"):
 			w.result.unknown(ReasonSetting, c.text)
-		case c.words[0].text == "shopt" && !x.literal():
+		case c.words[0].Text == "shopt" && !x.Literal():
 			w.result.unknown(ReasonSetting, c.text)
 		}
 	}
@@ -175,24 +175,24 @@ func shellOptions(w *walker, c call) outcome {
 // from the parser.
 func declareWords(w *walker, c call) outcome {
 	for _, x := range c.args() {
-		if x.literal() && !strings.HasPrefix(x.text, "-") && !strings.Contains(x.text, "=") {
+		if x.Literal() && !strings.HasPrefix(x.Text, "-") && !strings.Contains(x.Text, "=") {
 			continue
 		}
-		declareWord(w, c.words[0].text, x)
+		declareWord(w, c.words[0].Text, x)
 	}
 	return same(w.at)
 }
 
 // assignNames analyzes the variables that a builtin sets.
 func assignNames(w *walker, c call) outcome {
-	name := c.words[0].text
+	name := c.words[0].Text
 	p := parseOptions(assigningOptions(name), c.args(), true)
-	names := p.operands
+	names := p.Operands
 	switch {
-	case name == "unset" && !p.has("-v"):
+	case name == "unset" && !p.Has("-v"):
 		for _, x := range names {
-			if x.literal() {
-				delete(w.funcs.defined, x.text)
+			if x.Literal() {
+				delete(w.funcs.defined, x.Text)
 				continue
 			}
 			w.funcs.defined = map[string]bool{}
@@ -202,15 +202,15 @@ func assignNames(w *walker, c call) outcome {
 	case name == "getopts":
 		names = names[min(1, len(names)):min(2, len(names))]
 	}
-	for _, o := range p.options {
-		if o.mark == markAssigns && o.given {
-			names = append(names, o.value)
+	for _, o := range p.Options {
+		if o.Mark == markAssigns && o.Given {
+			names = append(names, o.Value)
 		}
 	}
 	for _, x := range names {
 		changeNamed(w, x)
 	}
-	optionEffects(w, parsed{options: p.options}, c)
+	optionEffects(w, parsed{Options: p.Options}, c)
 	return same(w.at)
 }
 
@@ -233,8 +233,8 @@ func assigningOptions(name string) string {
 func evaluateWords(w *walker, c call) outcome {
 	for _, x := range c.args() {
 		w.data(x)
-		w.computes = w.computes || c.words[0].text == "let" || x.is("-v") || x.is("-R")
-		if c.words[0].text == "let" {
+		w.computes = w.computes || c.words[0].Text == "let" || x.Is("-v") || x.Is("-R")
+		if c.words[0].Text == "let" {
 			changeNamed(w, x)
 		}
 	}
@@ -245,7 +245,7 @@ func evaluateWords(w *walker, c call) outcome {
 // they are given anything to do so.
 func opaqueBuiltin(w *walker, c call) outcome {
 	for _, x := range c.args() {
-		if !x.is("-r") && (c.words[0].text != "hash" || !x.literal() || strings.HasPrefix(x.text, "-")) {
+		if !x.Is("-r") && (c.words[0].Text != "hash" || !x.Literal() || strings.HasPrefix(x.Text, "-")) {
 			w.result.unknown(ReasonSetting, c.text)
 		}
 	}

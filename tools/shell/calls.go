@@ -37,7 +37,7 @@ func (w *walker) simple(s *syntax.Stmt, c *syntax.CallExpr) outcome {
 	if words := w.words(c.Args); len(words) > 0 {
 		text := commandText(w.frame.src, s, c)
 		if w.frame.backquotes > 0 {
-			text = join(words).text
+			text = join(words).Text
 		}
 		out = w.invoke(call{words: words, text: text, shell: true, functions: true, input: w.input(s.Redirs)})
 		w.at = before
@@ -48,7 +48,7 @@ func (w *walker) simple(s *syntax.Stmt, c *syntax.CallExpr) outcome {
 	}
 	for _, x := range c.Args {
 		if t := w.frame.word(x); runsIfEvaluated(t) {
-			w.unevaluated = t.text
+			w.unevaluated = t.Text
 		}
 		w.substitutions(x)
 	}
@@ -71,16 +71,16 @@ func (w *walker) invoke(c call) outcome {
 	if len(c.words) == 0 || !w.spend(len(c.words)) {
 		return same(w.at)
 	}
-	if !c.words[0].fixed() {
+	if !c.words[0].Fixed() {
 		w.record(c)
-		w.result.unknown(ReasonCommand, c.words[0].text)
+		w.result.unknown(ReasonCommand, c.words[0].Text)
 		if c.shell {
 			return same(places{anywhere: true}) // it may be cd
 		}
 		return same(w.at)
 	}
 	c.words = localName(c.words)
-	name := c.words[0].text
+	name := c.words[0].Text
 	var out outcome
 	if c.functions {
 		called, certain := w.function(name)
@@ -109,16 +109,16 @@ func (c call) unreported(name string) bool {
 // record reports a command, once.
 func (w *walker) record(c call) {
 	words := c.words
-	if words[0].is("git") {
+	if words[0].Is("git") {
 		words = gitPlain(w.know.programs["git"].options, words)
 	}
-	plain := join(words).text
-	key := reportKey{script: w.frame.id, from: c.words[0].from, plain: plain}
+	plain := join(words).Text
+	key := reportKey{script: w.frame.id, from: c.words[0].From, plain: plain}
 	if w.result.reported[key] {
 		return
 	}
 	w.result.reported[key] = true
-	w.result.found = append(w.result.found, found{Command{Text: c.text, Plain: plain, Open: open(words, c.more), Program: words[0].text, Inner: w.frame.inside > 0}, w.frame.base})
+	w.result.found = append(w.result.found, found{Command{Text: c.text, Plain: plain, Open: open(words, c.more), Program: words[0].Text, Inner: w.frame.inside > 0}, w.frame.base})
 	if len(w.result.found) > maxCommands {
 		w.result.fail("command line has more than %d commands", maxCommands)
 	}
@@ -131,16 +131,16 @@ func open(words []word, more bool) string {
 	var b strings.Builder
 	holes := more
 	for i, x := range words {
-		known := x.text != "" && strings.Trim(x.kinds, "*") == ""
+		known := x.Text != "" && strings.Trim(x.Kinds, "*") == ""
 		if i > 0 && !known {
 			b.WriteByte(' ')
 		}
-		for j := range len(x.text) {
-			hole := strings.IndexByte("?*pf", x.kinds[j]) >= 0
+		for j := range len(x.Text) {
+			hole := strings.IndexByte("?*pf", x.Kinds[j]) >= 0
 			switch {
 			case !hole:
-				b.WriteByte(x.text[j])
-			case j == 0 || x.kinds[j-1] != x.kinds[j]:
+				b.WriteByte(x.Text[j])
+			case j == 0 || x.Kinds[j-1] != x.Kinds[j]:
 				b.WriteByte(0)
 			}
 			holes = holes || hole
@@ -159,10 +159,10 @@ func open(words []word, more bool) string {
 // directory. Git's own programs become subcommands of git.
 func localName(words []word) []word {
 	first := words[0]
-	if !strings.Contains(first.text, "/") {
+	if !strings.Contains(first.Text, "/") {
 		return words
 	}
-	clean := path.Clean(first.text)
+	clean := path.Clean(first.Text)
 	dir, name := path.Split(clean)
 	switch dir {
 	case "/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/":
@@ -179,6 +179,6 @@ func localName(words []word) []word {
 // renamed returns a word that stands where x does.
 func renamed(x word, text string) word {
 	y := plainWord(text)
-	y.from, y.to, y.braced = x.from, x.to, x.braced
+	y.From, y.To, y.Braced = x.From, x.To, x.Braced
 	return y
 }

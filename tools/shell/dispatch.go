@@ -43,11 +43,11 @@ func (k knowledge) has(name string) bool {
 // runUnknown analyzes a program that is not in the table.
 func runUnknown(w *walker, c call) {
 	for _, x := range c.args() {
-		if i := x.wildcard(); i >= 0 && strings.Contains(x.text[:i], "/") {
+		if i := x.Wildcard(); i >= 0 && strings.Contains(x.Text[:i], "/") {
 			w.name(x, false, "wildcard")
 		}
 	}
-	if w.know.dispatchers[path.Base(c.words[0].text)] {
+	if w.know.dispatchers[path.Base(c.words[0].Text)] {
 		checkSubcommand(w, c)
 	}
 }
@@ -55,11 +55,11 @@ func runUnknown(w *walker, c call) {
 // checkSubcommand reports a subcommand that is only known at run time.
 func checkSubcommand(w *walker, c call) {
 	for _, x := range c.args() {
-		if !x.literal() {
+		if !x.Literal() {
 			w.result.unknown(ReasonCommand, c.text)
 			return
 		}
-		if !strings.HasPrefix(x.text, "-") {
+		if !strings.HasPrefix(x.Text, "-") {
 			return
 		}
 	}

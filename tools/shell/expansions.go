@@ -126,7 +126,7 @@ func (w *walker) suspectArithmetic(x syntax.ArithmExpr) {
 		case *syntax.Word:
 			t := w.frame.word(n)
 			if holdsCommand(t) {
-				w.result.unknown(ReasonArithmetic, t.text)
+				w.result.unknown(ReasonArithmetic, t.Text)
 			}
 		}
 	}
@@ -134,8 +134,8 @@ func (w *walker) suspectArithmetic(x syntax.ArithmExpr) {
 
 // holdsCommand reports whether quoted text has a command substitution in it.
 func holdsCommand(x word) bool {
-	for i := range len(x.text) {
-		if x.kinds[i] == quoted && (x.text[i] == '`' || x.text[i] == '$' && strings.HasPrefix(x.text[i:], "$(")) {
+	for i := range len(x.Text) {
+		if x.Kinds[i] == quoted && (x.Text[i] == '`' || x.Text[i] == '$' && strings.HasPrefix(x.Text[i:], "$(")) {
 			return true
 		}
 	}
@@ -147,21 +147,21 @@ func holdsCommand(x word) bool {
 // ($(x)) once it is the value of an array.
 func (w *walker) data(x word) {
 	if runsIfEvaluated(x) {
-		w.result.unknown(ReasonArithmetic, x.text)
+		w.result.unknown(ReasonArithmetic, x.Text)
 	}
 }
 
 // runsIfEvaluated reports whether text would run a command if it were evaluated.
 func runsIfEvaluated(x word) bool {
-	i := strings.IndexAny(x.text, "[(")
-	for i > 0 && x.text[i-1] == '$' && x.text[i] == '(' {
-		next := strings.IndexAny(x.text[i+1:], "[(")
+	i := strings.IndexAny(x.Text, "[(")
+	for i > 0 && x.Text[i-1] == '$' && x.Text[i] == '(' {
+		next := strings.IndexAny(x.Text[i+1:], "[(")
 		if next < 0 {
 			return false
 		}
 		i += 1 + next
 	}
-	return i >= 0 && holdsCommand(x.after(i))
+	return i >= 0 && holdsCommand(x.After(i))
 }
 
 // dataWord does both for a word of the source.
@@ -171,7 +171,7 @@ func (w *walker) dataWord(x *syntax.Word) {
 	}
 	t := w.frame.word(x)
 	w.data(t)
-	if i := t.wildcard(); i >= 0 && strings.Contains(t.text[:i], "/") {
+	if i := t.Wildcard(); i >= 0 && strings.Contains(t.Text[:i], "/") {
 		w.name(t, false, "wildcard")
 	}
 	w.substitutions(x)
@@ -182,7 +182,7 @@ func (w *walker) test(x syntax.TestExpr) {
 	switch x := x.(type) {
 	case *syntax.Word:
 		t := w.frame.word(x)
-		if t.starts("#") && t.kinds[0] == bare {
+		if t.Starts("#") && t.Kinds[0] == bare {
 			w.result.fail("comment in [[ ]]") // the parser sees none there
 		}
 		w.data(t)

@@ -85,40 +85,40 @@ func programFiles(w *walker, c call, d program, p parsed) {
 	if programOperands(w, c, d, p) && slices.ContainsFunc(c.args(), addsPaths) {
 		w.result.unknownPath(c.text, d.writes(p))
 	}
-	if d.makes != "" && !p.has(d.names) {
-		w.access(d.makes, true, "output of "+c.words[0].text)
+	if d.makes != "" && !p.Has(d.names) {
+		w.access(d.makes, true, "output of "+c.words[0].Text)
 	}
 }
 
 // writes reports whether the program may write what its operands name.
 func (d program) writes(p parsed) bool {
-	return p.has(d.changes) || strings.Contains(d.use, "write") && !p.has(d.spares)
+	return p.Has(d.changes) || strings.Contains(d.use, "write") && !p.Has(d.spares)
 }
 
 // addsPaths reports whether a word may expand to several, which may be files.
 func addsPaths(x word) bool {
 	_, known := home(x)
-	return !known && x.splits()
+	return !known && x.Splits()
 }
 
 // programOperands reports the operands of a program, and whether all that are files
 // are known.
 func programOperands(w *walker, c call, d program, p parsed) bool {
-	operands, use := p.operands, d.use
-	if d.skip > 0 && !p.has(d.instead) {
+	operands, use := p.Operands, d.use
+	if d.skip > 0 && !p.Has(d.instead) {
 		operands = operands[min(d.skip, len(operands)):]
 	}
 	switch {
-	case p.has(d.changes):
+	case p.Has(d.changes):
 		use = allWrite
-	case p.has(d.spares) || use == lastWrite && p.has("-t --target-directory"):
+	case p.Has(d.spares) || use == lastWrite && p.Has("-t --target-directory"):
 		use = allRead
 	}
 	all := true
 	for i, x := range operands {
 		file, write := operand(use, i, len(operands))
-		if file && !x.is("-") && (!d.hosts || !isRemote(x)) {
-			w.name(x, write, "argument of "+c.words[0].text)
+		if file && !x.Is("-") && (!d.hosts || !isRemote(x)) {
+			w.name(x, write, "argument of "+c.words[0].Text)
 			_, known := home(x)
 			all = all && known
 		}
@@ -128,7 +128,7 @@ func programOperands(w *walker, c call, d program, p parsed) bool {
 
 // isRemote reports whether a word is host:path or a URL, not a file.
 func isRemote(x word) bool {
-	colon := strings.IndexByte(x.text, ':')
-	slash := strings.IndexByte(x.text, '/')
-	return colon > 0 && (slash < 0 || colon < slash) && strings.IndexByte(x.kinds[:colon], split) < 0
+	colon := strings.IndexByte(x.Text, ':')
+	slash := strings.IndexByte(x.Text, '/')
+	return colon > 0 && (slash < 0 || colon < slash) && strings.IndexByte(x.Kinds[:colon], split) < 0
 }

@@ -14,11 +14,11 @@ func parseFind(w *walker, c call, _ program) {
 	}
 	for i := 0; i < len(expression); i++ {
 		x := expression[i]
-		if !x.literal() {
+		if !x.Literal() {
 			w.result.unknown(ReasonOption, c.text)
 			continue
 		}
-		switch x.text {
+		switch x.Text {
 		case "-delete":
 			for _, s := range starts {
 				w.name(s, true, "-delete of find")
@@ -34,21 +34,21 @@ func parseFind(w *walker, c call, _ program) {
 // findStarts separates where find searches from its expression.
 func findStarts(w *walker, c call) (starts, expression []word) {
 	args := c.args()
-	for len(args) > 0 && (args[0].is("-H") || args[0].is("-L") || args[0].is("-P") || args[0].is("-D") || args[0].starts("-O")) {
-		if args[0].is("-D") && len(args) > 1 {
+	for len(args) > 0 && (args[0].Is("-H") || args[0].Is("-L") || args[0].Is("-P") || args[0].Is("-D") || args[0].Starts("-O")) {
+		if args[0].Is("-D") && len(args) > 1 {
 			args = args[1:]
 		}
 		args = args[1:]
 	}
 	end := slices.IndexFunc(args, func(x word) bool {
-		return x.starts("-") && len(x.text) > 1 || x.is("(") || x.is(")") || x.is("!") || x.is(",")
+		return x.Starts("-") && len(x.Text) > 1 || x.Is("(") || x.Is(")") || x.Is("!") || x.Is(",")
 	})
 	if end < 0 {
 		end = len(args)
 	}
 	starts = args[:end]
 	for _, s := range starts {
-		if _, known := home(s); !known && s.expansion() == 0 {
+		if _, known := home(s); !known && s.Expansion() == 0 {
 			w.result.unknown(ReasonOption, c.text)
 		}
 		w.name(s, false, "argument of find")
@@ -62,13 +62,13 @@ func findStarts(w *walker, c call) (starts, expression []word) {
 // findTest analyzes one test or action that runs nothing, and returns how many
 // values it has.
 func findTest(w *walker, c call, words []word) int {
-	name := words[0].text
+	name := words[0].Text
 	n, use := findValues(name)
 	if len(words) <= n {
 		return len(words) - 1
 	}
 	for _, v := range words[1 : n+1] {
-		if v.splits() {
+		if v.Splits() {
 			w.result.unknown(ReasonOption, c.text) // it may bring more of an expression
 		}
 	}
@@ -79,7 +79,7 @@ func findTest(w *walker, c call, words []word) int {
 		w.name(words[1], true, why)
 	case markHides:
 		w.name(words[1], false, why)
-		w.result.unknownPath(words[1].text, false)
+		w.result.unknownPath(words[1].Text, false)
 	}
 	return n
 }
@@ -110,16 +110,16 @@ func findValues(name string) (n int, use byte) {
 // findExec analyzes the command that find runs, and returns the number of its
 // words. {} in it is a file below one of the starting points.
 func findExec(w *walker, c call, starts, words []word) int {
-	name := words[0].text
+	name := words[0].Text
 	words = words[1:]
-	end := slices.IndexFunc(words, func(x word) bool { return x.is(";") })
-	if plus := slices.IndexFunc(words, func(x word) bool { return x.is("+") }); plus > 0 && (end < 0 || plus < end) && words[plus-1].is("{}") {
+	end := slices.IndexFunc(words, func(x word) bool { return x.Is(";") })
+	if plus := slices.IndexFunc(words, func(x word) bool { return x.Is("+") }); plus > 0 && (end < 0 || plus < end) && words[plus-1].Is("{}") {
 		end = plus
 	}
 	if end < 0 {
 		end = len(words)
 	}
-	if slices.ContainsFunc(words[:end], func(x word) bool { return !x.literal() }) {
+	if slices.ContainsFunc(words[:end], func(x word) bool { return !x.Literal() }) {
 		w.result.unknown(ReasonOption, c.text) // it may be what ends the command
 	}
 	onMatches(w, starts, strings.HasSuffix(name, "dir"), func() {
@@ -152,7 +152,7 @@ func onMatches(w *walker, starts []word, inside bool, f func()) {
 func parseFd(w *walker, c call, d program) {
 	args := c.args()
 	run := slices.IndexFunc(args, func(x word) bool {
-		return x.is("-x") || x.is("-X") || x.is("--exec") || x.is("--exec-batch")
+		return x.Is("-x") || x.Is("-X") || x.Is("--exec") || x.Is("--exec-batch")
 	})
 	search := args
 	if run >= 0 {
@@ -161,12 +161,12 @@ func parseFd(w *walker, c call, d program) {
 	p := parseOptions(d.options, search, false)
 	optionEffects(w, p, c)
 	enterOptions(w, p)
-	for _, o := range p.options {
-		if !o.known && (strings.HasPrefix(o.name, "-x") || strings.HasPrefix(o.name, "-X") || strings.HasPrefix(o.name, "--e")) {
+	for _, o := range p.Options {
+		if !o.Known && (strings.HasPrefix(o.Name, "-x") || strings.HasPrefix(o.Name, "-X") || strings.HasPrefix(o.Name, "--e")) {
 			w.result.unknown(ReasonOption, c.text)
 		}
 	}
-	starts := p.operands[min(1, len(p.operands)):]
+	starts := p.Operands[min(1, len(p.Operands)):]
 	for _, s := range starts {
 		w.name(s, false, "argument of fd")
 	}
@@ -177,13 +177,13 @@ func parseFd(w *walker, c call, d program) {
 		starts = []word{plainWord(".")}
 	}
 	words := args[run+1:]
-	if end := slices.IndexFunc(words, func(x word) bool { return x.is(";") }); end >= 0 {
+	if end := slices.IndexFunc(words, func(x word) bool { return x.Is(";") }); end >= 0 {
 		words = words[:end]
 	}
 	onMatches(w, starts, false, func() {
 		inner := w.inner(c, substitute(words, "{}", match))
 		inner.input = nil
-		inner.more = !slices.ContainsFunc(words, func(x word) bool { return strings.Contains(x.text, "{") })
+		inner.more = !slices.ContainsFunc(words, func(x word) bool { return strings.Contains(x.Text, "{") })
 		w.invoke(inner)
 	})
 }

@@ -22,10 +22,10 @@ func (f frame) textOf(words []word) string {
 	if len(words) == 0 {
 		return ""
 	}
-	if f.backquotes == 0 && !slices.ContainsFunc(words, func(x word) bool { return x.braced }) {
-		return slice(f.src, words[0].from, words[len(words)-1].to)
+	if f.backquotes == 0 && !slices.ContainsFunc(words, func(x word) bool { return x.Braced }) {
+		return slice(f.src, words[0].From, words[len(words)-1].To)
 	}
-	return join(words).text
+	return join(words).Text
 }
 
 // document returns a here-document's body. Nothing is special in it if
@@ -44,7 +44,7 @@ func (f frame) document(r *syntax.Redirect) word {
 	} else {
 		res.parts(r.Hdoc.Parts, inDocument)
 	}
-	return word{text: res.text.String(), kinds: res.kinds.String()}
+	return word{Text: res.text.String(), Kinds: res.kinds.String()}
 }
 
 // word resolves the quotes of one word.
@@ -54,5 +54,5 @@ func (f frame) word(x *syntax.Word) word {
 		return word{}
 	}
 	r.parts(x.Parts, "")
-	return word{text: r.text.String(), kinds: r.kinds.String(), from: int(x.Pos().Offset()), to: int(x.End().Offset())}
+	return word{Text: r.text.String(), Kinds: r.kinds.String(), From: int(x.Pos().Offset()), To: int(x.End().Offset())}
 }

@@ -26,10 +26,10 @@ type subcommand struct {
 // subcommand.
 func gitPlain(options string, words []word) []word {
 	p := parseOptions(options, words[1:], true)
-	if len(p.operands) == 0 {
+	if len(p.Operands) == 0 {
 		return words
 	}
-	return slices.Concat(words[:1], p.operands)
+	return slices.Concat(words[:1], p.Operands)
 }
 
 // parseGit analyzes git, whose options can run programs and write files in many
@@ -38,22 +38,22 @@ func parseGit(w *walker, c call, d program) {
 	before := w.at
 	defer func() { w.at = before }()
 	p := parseOptions(d.options, c.args(), true)
-	for _, o := range p.options {
+	for _, o := range p.Options {
 		gitGlobal(w, o, c, p)
 	}
-	if len(p.operands) == 0 {
+	if len(p.Operands) == 0 {
 		if c.more {
 			w.result.unknown(ReasonCommand, c.text)
 		}
 		return
 	}
-	sub := p.operands[0]
+	sub := p.Operands[0]
 	switch {
-	case !sub.fixed():
+	case !sub.Fixed():
 		w.result.unknown(ReasonCommand, c.text)
 	default:
-		if s, ok := w.know.git[sub.text]; ok {
-			gitCommand(w, sub.text, s, p.operands[1:], c)
+		if s, ok := w.know.git[sub.Text]; ok {
+			gitCommand(w, sub.Text, s, p.Operands[1:], c)
 			return
 		}
 		w.result.unknown(ReasonAlias, c.text)
@@ -62,31 +62,31 @@ func parseGit(w *walker, c call, d program) {
 
 // gitGlobal analyzes one option before the subcommand.
 func gitGlobal(w *walker, o option, c call, p parsed) {
-	writes := len(p.operands) > 0 && !w.know.git[p.operands[0].text].looks
+	writes := len(p.Operands) > 0 && !w.know.git[p.Operands[0].Text].looks
 	switch {
-	case !o.known:
+	case !o.Known:
 		w.result.unknown(ReasonOption, c.text)
-	case o.name == "-c":
-		gitSetting(w, o.value, c)
-	case o.name == "-C":
-		w.name(o.value, writes, "-C of git")
-		enterDir(w, o.value)
-	case o.name == "--git-dir" || o.name == "--work-tree":
-		w.name(o.value, writes, o.name+" of git")
-	case o.mark == markHides && o.given:
+	case o.Name == "-c":
+		gitSetting(w, o.Value, c)
+	case o.Name == "-C":
+		w.name(o.Value, writes, "-C of git")
+		enterDir(w, o.Value)
+	case o.Name == "--git-dir" || o.Name == "--work-tree":
+		w.name(o.Value, writes, o.Name+" of git")
+	case o.Mark == markHides && o.Given:
 		w.result.unknown(ReasonSetting, c.text)
 	}
 }
 
 // gitSetting analyzes KEY=VALUE as -c has it.
 func gitSetting(w *walker, x word, c call) {
-	key, value, _ := x.cut("=")
-	if !key.literal() || !w.know.harmlessSettings.has(strings.ToLower(key.text)) && (!startsGitProgram(key.text) || !harmless(value)) {
+	key, value, _ := x.Cut("=")
+	if !key.Literal() || !w.know.harmlessSettings.has(strings.ToLower(key.Text)) && (!startsGitProgram(key.Text) || !harmless(value)) {
 		w.result.unknown(ReasonSetting, c.text)
 	}
-	command, ok := strings.CutPrefix(value.text, "!")
-	if ok && strings.HasPrefix(strings.ToLower(key.text), "alias.") {
-		w.text(value.after(len(value.text)-len(command)), c)
+	command, ok := strings.CutPrefix(value.Text, "!")
+	if ok && strings.HasPrefix(strings.ToLower(key.Text), "alias.") {
+		w.text(value.After(len(value.Text)-len(command)), c)
 	}
 }
 
@@ -106,9 +106,9 @@ func gitCommand(w *walker, name string, sub subcommand, args []word, c call) {
 	optionEffects(w, p, named)
 	switch name {
 	case "bisect":
-		gitRuns(w, "run", p.operands, c, false)
+		gitRuns(w, "run", p.Operands, c, false)
 	case "submodule":
-		gitRuns(w, "foreach", p.operands, c, true)
+		gitRuns(w, "foreach", p.Operands, c, true)
 	case "config":
 		gitConfig(w, p, c)
 		return
@@ -127,13 +127,13 @@ func gitCommand(w *walker, name string, sub subcommand, args []word, c call) {
 // gitCheckout reports what git checkout writes without "--": files after the
 // branch, or instead of it.
 func gitCheckout(w *walker, p parsed, args []word) {
-	files := p.operands
+	files := p.Operands
 	switch {
-	case slices.ContainsFunc(args, func(x word) bool { return x.is("--") }) || p.has("-b -B --orphan --detach -t --track") || len(files) == 0:
+	case slices.ContainsFunc(args, func(x word) bool { return x.Is("--") }) || p.Has("-b -B --orphan --detach -t --track") || len(files) == 0:
 		return
 	case len(files) > 1:
 		files = files[1:]
-	case !looksLikeFile(files[0].text):
+	case !looksLikeFile(files[0].Text):
 		return
 	}
 	for _, x := range files {
@@ -151,14 +151,14 @@ func looksLikeFile(name string) bool {
 // every commit: its settings, remotes, branches.
 func (s subcommand) changesGit(p parsed) bool {
 	verb := ""
-	if len(p.operands) > 0 {
-		verb = p.operands[0].text
+	if len(p.Operands) > 0 {
+		verb = p.Operands[0].Text
 	}
 	switch {
-	case s.changes == "" || len(p.operands) < s.operands || s.unless != "" && hasWord(s.unless, verb):
+	case s.changes == "" || len(p.Operands) < s.operands || s.unless != "" && hasWord(s.unless, verb):
 		return false
 	}
-	return s.when == "" || hasWord(s.when, verb) || p.has(s.when)
+	return s.when == "" || hasWord(s.when, verb) || p.Has(s.when)
 }
 
 // gitOperands reports the operands that are certainly files: those after "--"
@@ -166,19 +166,19 @@ func (s subcommand) changesGit(p parsed) bool {
 // writes them.
 func gitOperands(w *walker, name string, sub subcommand, p parsed, args []word, c call) {
 	why, write := "argument of git "+name, sub.writes
-	certain := len(p.operands)
-	if i := slices.IndexFunc(args, func(x word) bool { return x.is("--") }); i >= 0 {
+	certain := len(p.Operands)
+	if i := slices.IndexFunc(args, func(x word) bool { return x.Is("--") }); i >= 0 {
 		certain -= len(args) - i - 1
 	}
-	for i, x := range p.operands {
+	for i, x := range p.Operands {
 		if i >= certain || looksLikePath(x) || sub.namesFile(i) {
 			w.name(x, write && !(name == "clone" && i == 0), why)
 		}
 	}
 	switch {
-	case name == "apply" || name == "am" || len(p.operands) == 0 && (name == "clean" || name == "init") || name == "clone" && len(p.operands) == 1:
+	case name == "apply" || name == "am" || len(p.Operands) == 0 && (name == "clean" || name == "init") || name == "clone" && len(p.Operands) == 1:
 		w.access(".", true, "output of git "+name)
-	case c.more && sub.namesFile(len(p.operands)):
+	case c.more && sub.namesFile(len(p.Operands)):
 		w.result.unknownPath(c.text, write)
 	}
 }
@@ -186,11 +186,11 @@ func gitOperands(w *walker, name string, sub subcommand, p parsed, args []word, 
 // looksLikePath reports whether an operand can only be a path.
 func looksLikePath(x word) bool {
 	for _, prefix := range []string{"/", "~", "./", "../", "$HOME", "${HOME}", "$PWD"} {
-		if strings.HasPrefix(x.text, prefix) {
+		if strings.HasPrefix(x.Text, prefix) {
 			return true
 		}
 	}
-	return x.text == ".." || x.text == "."
+	return x.Text == ".." || x.Text == "."
 }
 
 // namesFile reports whether operand i, from 0, is a file even without a "--"
@@ -199,34 +199,34 @@ func (s subcommand) namesFile(i int) bool { return s.files && (s.file == 0 || s.
 
 // gitRuns analyzes "git bisect run" and "git submodule foreach".
 func gitRuns(w *walker, verb string, operands []word, c call, shell bool) {
-	i := slices.IndexFunc(operands, func(x word) bool { return x.is(verb) })
+	i := slices.IndexFunc(operands, func(x word) bool { return x.Is(verb) })
 	if i < 0 {
-		if slices.ContainsFunc(operands, func(x word) bool { return !x.literal() }) {
+		if slices.ContainsFunc(operands, func(x word) bool { return !x.Literal() }) {
 			w.result.unknown(ReasonCommand, c.text)
 		}
 		return
 	}
 	p := parseOptions("-q --quiet --recursive", operands[i+1:], true)
-	runWrapped(w, c, wrapper{shell: shell && len(p.operands) == 1}, p.operands)
+	runWrapped(w, c, wrapper{shell: shell && len(p.Operands) == 1}, p.Operands)
 }
 
 // gitConfig reports a setting that is changed, unless it is harmless.
 func gitConfig(w *walker, p parsed, c call) {
-	operands := p.operands
-	if p.has("--global") && len(operands) > 1 {
+	operands := p.Operands
+	if p.Has("--global") && len(operands) > 1 {
 		w.access("~/.gitconfig", true, "--global of git config")
 	}
-	if p.has("--get --get-all --get-regexp --get-urlmatch --list -l --get-color --get-colorbool") || len(operands) > 0 && (operands[0].is("get") || operands[0].is("list")) {
+	if p.Has("--get --get-all --get-regexp --get-urlmatch --list -l --get-color --get-colorbool") || len(operands) > 0 && (operands[0].Is("get") || operands[0].Is("list")) {
 		return
 	}
-	changes := p.has("--unset --unset-all --remove-section --rename-section --edit -e") || len(operands) > 0 && operands[0].is("unset")
-	if len(operands) > 0 && (operands[0].is("set") || operands[0].is("unset") || operands[0].is("edit")) {
+	changes := p.Has("--unset --unset-all --remove-section --rename-section --edit -e") || len(operands) > 0 && operands[0].Is("unset")
+	if len(operands) > 0 && (operands[0].Is("set") || operands[0].Is("unset") || operands[0].Is("edit")) {
 		operands = operands[1:]
 	}
 	if len(operands) < 2 && !c.more && !changes {
 		return
 	}
-	if !p.has("--global --system -f --file") {
+	if !p.Has("--global --system -f --file") {
 		w.access(".git/config", true, "argument of git config")
 	}
 	if changes && len(operands) < 2 { // only removes
@@ -241,24 +241,24 @@ func gitConfig(w *walker, p parsed, c call) {
 
 // joinSetting returns KEY=VALUE.
 func joinSetting(key, value word) word {
-	return word{text: key.text + "=" + value.text, kinds: key.kinds + string(quoted) + value.kinds, braced: true}
+	return word{Text: key.Text + "=" + value.Text, Kinds: key.Kinds + string(quoted) + value.Kinds, Braced: true}
 }
 
 // gitAddresses reports addresses that are commands, ext::CMD, and the settings
 // of a clone.
 func gitAddresses(w *walker, p parsed, c call) {
-	for _, o := range p.options {
-		if o.name == "-c" || o.name == "--config" {
-			gitSetting(w, o.value, c)
+	for _, o := range p.Options {
+		if o.Name == "-c" || o.Name == "--config" {
+			gitSetting(w, o.Value, c)
 		}
 	}
-	for _, x := range p.operands {
-		_, command, ok := x.cut("::")
-		if !ok || strings.Contains(strings.SplitN(x.text, "::", 2)[0], "/") {
+	for _, x := range p.Operands {
+		_, command, ok := x.Cut("::")
+		if !ok || strings.Contains(strings.SplitN(x.Text, "::", 2)[0], "/") {
 			continue
 		}
 		w.result.unknown(ReasonOption, c.text)
-		if strings.HasPrefix(x.text, "ext::") {
+		if strings.HasPrefix(x.Text, "ext::") {
 			w.text(command, c)
 		}
 	}

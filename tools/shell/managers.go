@@ -27,7 +27,7 @@ func manage(w *walker, c call, m manager) {
 	}()
 	p := parseOptions(m.options, c.args(), true)
 	managerOptions(w, p, c, true)
-	words := p.operands
+	words := p.Operands
 	if _, ok := m.runs[""]; ok {
 		runManaged(w, c, words)
 		return
@@ -39,14 +39,14 @@ func manage(w *walker, c call, m manager) {
 		return
 	}
 	sub := words[0]
-	if !sub.fixed() {
+	if !sub.Fixed() {
 		w.result.unknown(ReasonCommand, c.text)
 		return
 	}
-	name, rest := sub.text, words[1:]
-	if len(rest) > 0 && rest[0].literal() {
-		if _, ok := m.runs[name+" "+rest[0].text]; ok {
-			name, rest = name+" "+rest[0].text, rest[1:]
+	name, rest := sub.Text, words[1:]
+	if len(rest) > 0 && rest[0].Literal() {
+		if _, ok := m.runs[name+" "+rest[0].Text]; ok {
+			name, rest = name+" "+rest[0].Text, rest[1:]
 		}
 	}
 	r, runs := m.runs[name]
@@ -56,7 +56,7 @@ func manage(w *walker, c call, m manager) {
 	case hasWord(m.scripts, name):
 		q := parseOptions(m.options, rest, true)
 		managerOptions(w, q, c, true)
-		runManaged(w, c, q.operands)
+		runManaged(w, c, q.Operands)
 	case m.own != "" && !hasWord(m.own, name):
 		runManaged(w, c, words)
 	default:
@@ -68,8 +68,8 @@ func manage(w *walker, c call, m manager) {
 func managed(w *walker, c call, m manager, r wrapper, words []word) {
 	p := parseOptions(r.options+" "+m.options, words, !r.permute)
 	managerOptions(w, p, c, true)
-	words = operandsBefore(w, r, p.operands, c)
-	if i := slices.IndexFunc(words, func(x word) bool { return x.is("--") }); m.behind && i >= 0 {
+	words = operandsBefore(w, r, p.Operands, c)
+	if i := slices.IndexFunc(words, func(x word) bool { return x.Is("--") }); m.behind && i >= 0 {
 		words = words[i+1:]
 	}
 	runManaged(w, c, words)
@@ -85,8 +85,8 @@ func runManaged(w *walker, c call, words []word) {
 		return
 	}
 	first := words[0]
-	if i := strings.LastIndexByte(first.text, '@'); i > 0 && first.literal() {
-		words = slices.Concat([]word{renamed(first, first.text[:i])}, words[1:])
+	if i := strings.LastIndexByte(first.Text, '@'); i > 0 && first.Literal() {
+		words = slices.Concat([]word{renamed(first, first.Text[:i])}, words[1:])
 	}
 	runWrapped(w, c, wrapper{}, words)
 }
@@ -94,14 +94,14 @@ func runManaged(w *walker, c call, words []word) {
 // managerOptions reports options, and changes to the directories that they name.
 // Where a command stands behind them, one that isn't known makes it unknown.
 func managerOptions(w *walker, p parsed, c call, runs bool) {
-	for _, o := range p.options {
-		if !o.known && runs {
+	for _, o := range p.Options {
+		if !o.Known && runs {
 			w.result.unknown(ReasonOption, c.text)
 		}
 	}
-	for _, o := range p.options {
-		if o.mark == markEnters && o.given {
-			beyond(w, o.value, o.name+" of "+c.words[0].text)
+	for _, o := range p.Options {
+		if o.Mark == markEnters && o.Given {
+			beyond(w, o.Value, o.Name+" of "+c.words[0].Text)
 		}
 	}
 	optionEffects(w, p, c)
@@ -111,7 +111,7 @@ func managerOptions(w *walker, p parsed, c call, runs bool) {
 // beyond reports a directory in which a program works: one outside is written; one
 // inside counts as cd does, which only reads it.
 func beyond(w *walker, x word, why string) {
-	if _, known := home(x); known && (isRooted(x.text) || strings.HasPrefix(path.Clean(x.text), "..")) {
+	if _, known := home(x); known && (isRooted(x.Text) || strings.HasPrefix(path.Clean(x.Text), "..")) {
 		w.name(x, true, why)
 	}
 }

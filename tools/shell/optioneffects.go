@@ -2,28 +2,28 @@ package shell
 
 // optionEffects reports what a command's options do.
 func optionEffects(w *walker, p parsed, c call) {
-	if p.unsure {
+	if p.Unsure {
 		w.result.unknown(ReasonOption, c.text)
 	}
-	for _, o := range p.options {
-		why := o.name + " of " + c.words[0].text
+	for _, o := range p.Options {
+		why := o.Name + " of " + c.words[0].Text
 		switch {
-		case o.mark == markOpaque:
+		case o.Mark == markOpaque:
 			w.result.unknown(ReasonOption, c.text)
-		case !o.given || o.mark != markHides && o.mark != markRuns && o.value.is("-"):
-		case o.mark == markReads || o.mark == markEnters || o.mark == markLists:
-			w.name(o.value, false, why)
-			if o.mark == markLists {
+		case !o.Given || o.Mark != markHides && o.Mark != markRuns && o.Value.Is("-"):
+		case o.Mark == markReads || o.Mark == markEnters || o.Mark == markLists:
+			w.name(o.Value, false, why)
+			if o.Mark == markLists {
 				w.result.unknownPath(c.text, false)
 			}
-		case o.mark == markWrites:
-			w.name(o.value, true, why)
-		case o.mark == markHides:
+		case o.Mark == markWrites:
+			w.name(o.Value, true, why)
+		case o.Mark == markHides:
 			w.result.unknown(ReasonOption, c.text)
-		case o.mark == markRuns:
-			w.text(o.value, c)
-		case o.mark == markAssigns:
-			changeNamed(w, o.value)
+		case o.Mark == markRuns:
+			w.text(o.Value, c)
+		case o.Mark == markAssigns:
+			changeNamed(w, o.Value)
 		}
 	}
 }
@@ -35,12 +35,12 @@ func (w *walker) text(x word, c call) {
 }
 
 func (w *walker) textIn(x word, c call, sameShell bool) outcome {
-	if x.literal() {
-		return w.script(x.text, sameShell)
+	if x.Literal() {
+		return w.script(x.Text, sameShell)
 	}
 	w.result.unknown(ReasonScript, c.text)
-	if _, err := parse(x.text); err == nil {
-		w.script(x.text, sameShell)
+	if _, err := parse(x.Text); err == nil {
+		w.script(x.Text, sameShell)
 	}
 	return same(places{anywhere: true})
 }

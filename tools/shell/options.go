@@ -22,27 +22,27 @@ const (
 
 // option is one option of a command.
 type option struct {
-	name  string // in full
-	mark  byte
-	value word
-	given bool // it has a value
-	known bool // the program's description has it
+	Name  string // in full
+	Mark  byte
+	Value word
+	Given bool // it has a value
+	Known bool // the program's description has it
 }
 
 // parsed is a command's arguments after parsing.
 type parsed struct {
-	options  []option
-	operands []word
+	Options  []option
+	Operands []word
 	strict   bool // an option can decide what runs
-	unsure   bool // and it isn't known which options there are
+	Unsure   bool // and it isn't known which options there are
 }
 
 // has reports whether any of the options, written with spaces between, was
 // given.
-func (p parsed) has(names string) bool {
-	for _, o := range p.options {
+func (p parsed) Has(names string) bool {
+	for _, o := range p.Options {
 		for n := range strings.FieldsSeq(names) {
-			if o.name == n {
+			if o.Name == n {
 				return true
 			}
 		}
@@ -79,58 +79,58 @@ func parseOptions(spec string, args []word, first bool) parsed {
 		args = args[1:]
 		p.doubt(mayBeOption(x))
 		switch {
-		case x.is("--"):
-			p.operands = append(p.operands, args...)
+		case x.Is("--"):
+			p.Operands = append(p.Operands, args...)
 			return p
-		case x.starts("-") && len(x.text) > 1 && x.kinds[1] != single && x.kinds[1] != split:
+		case x.Starts("-") && len(x.Text) > 1 && x.Kinds[1] != single && x.Kinds[1] != split:
 			args = p.option(spec, x, args)
 		case first:
-			p.operands = append([]word{x}, args...)
+			p.Operands = append([]word{x}, args...)
 			return p
 		default:
-			p.operands = append(p.operands, x)
+			p.Operands = append(p.Operands, x)
 		}
 	}
 	return p
 }
 
 // doubt notes that the options aren't known, if that matters.
-func (p *parsed) doubt(unsure bool) { p.unsure = p.unsure || unsure && p.strict }
+func (p *parsed) doubt(unsure bool) { p.Unsure = p.Unsure || unsure && p.strict }
 
 // mayBeOption reports whether a word may expand to any option.
 func mayBeOption(x word) bool {
 	_, known := home(x)
-	e := x.expansion()
-	return !known && e >= 0 && x.kinds[0] != channel && strings.Trim(x.text[:e], "-") == ""
+	e := x.Expansion()
+	return !known && e >= 0 && x.Kinds[0] != channel && strings.Trim(x.Text[:e], "-") == ""
 }
 
 // option reads the options in one word and returns the words after them.
 func (p *parsed) option(spec string, x word, args []word) []word {
-	if _, _, ok := lookup(spec, x.text); ok || strings.HasPrefix(x.text, "--") {
+	if _, _, ok := lookup(spec, x.Text); ok || strings.HasPrefix(x.Text, "--") {
 		return p.long(spec, x, args)
 	}
-	for i := 1; i < len(x.text); i++ {
-		if x.kinds[i] == single || x.kinds[i] == split {
+	for i := 1; i < len(x.Text); i++ {
+		if x.Kinds[i] == single || x.Kinds[i] == split {
 			p.doubt(true)
 			return args
 		}
-		name, mark, known := lookup(spec, "-"+x.text[i:i+1])
+		name, mark, known := lookup(spec, "-"+x.Text[i:i+1])
 		if !known {
-			name = "-" + x.text[i:i+1]
+			name = "-" + x.Text[i:i+1]
 		}
-		o := option{name: name, mark: mark, known: known}
+		o := option{Name: name, Mark: mark, Known: known}
 		if !hasValue(mark) && mark != markOptional {
-			p.options = append(p.options, o)
+			p.Options = append(p.Options, o)
 			continue
 		}
-		if rest := x.after(i + 1); rest.text != "" {
-			o.value, o.given = rest, true
-			p.doubt(rest.splits() || !strings.ContainsAny(rest.kinds, "bq")) // an empty value makes the next word the value
+		if rest := x.After(i + 1); rest.Text != "" {
+			o.Value, o.Given = rest, true
+			p.doubt(rest.Splits() || !strings.ContainsAny(rest.Kinds, "bq")) // an empty value makes the next word the value
 		} else if mark != markOptional && len(args) > 0 {
-			o.value, o.given, args = args[0], true, args[1:]
-			p.doubt(o.value.splits())
+			o.Value, o.Given, args = args[0], true, args[1:]
+			p.doubt(o.Value.Splits())
 		}
-		p.options = append(p.options, o)
+		p.Options = append(p.Options, o)
 		break
 	}
 	return args
@@ -138,17 +138,17 @@ func (p *parsed) option(spec string, x word, args []word) []word {
 
 // long reads a long option.
 func (p *parsed) long(spec string, x word, args []word) []word {
-	head, tail, equals := x.cut("=")
-	name, mark, known := lookup(spec, head.text)
+	head, tail, equals := x.Cut("=")
+	name, mark, known := lookup(spec, head.Text)
 	if !known {
-		name = head.text
+		name = head.Text
 	}
-	o := option{name: name, mark: mark, known: known && head.literal(), value: tail, given: equals}
+	o := option{Name: name, Mark: mark, Known: known && head.Literal(), Value: tail, Given: equals}
 	if !equals && hasValue(mark) && len(args) > 0 {
-		o.value, o.given, args = args[0], true, args[1:]
+		o.Value, o.Given, args = args[0], true, args[1:]
 	}
-	p.doubt(o.value.splits() || !head.literal())
-	p.options = append(p.options, o)
+	p.doubt(o.Value.Splits() || !head.Literal())
+	p.Options = append(p.Options, o)
 	return args
 }
 

@@ -40,7 +40,7 @@ func (w *walker) braces(x *syntax.Word) []word {
 		if r.text.Len() == 0 && !r.quotes {
 			continue // bash drops empty words such as those of {,}
 		}
-		out = append(out, word{text: r.text.String(), kinds: r.kinds.String(), from: from, to: to, braced: true})
+		out = append(out, word{Text: r.text.String(), Kinds: r.kinds.String(), From: from, To: to, Braced: true})
 	}
 	return out
 }

@@ -29,9 +29,9 @@ func (w *walker) bodyText(r *syntax.Redirect) {
 	w.substitutions(r.Hdoc)
 	text := w.frame.document(r)
 	if runsIfEvaluated(text) {
-		w.unevaluated = text.text
+		w.unevaluated = text.Text
 	}
-	if body := source(w.frame.src, r.Hdoc); text.expansion() >= 0 && strings.Contains(body, "\\\n") {
+	if body := source(w.frame.src, r.Hdoc); text.Expansion() >= 0 && strings.Contains(body, "\\\n") {
 		w.result.unknown(ReasonScript, body)
 	}
 }
@@ -42,10 +42,10 @@ func (w *walker) redirect(r *syntax.Redirect, x word) {
 	case syntax.RdrIn:
 		write = false
 	case syntax.DplOut: // >&x is a file unless x is a descriptor
-		if x.text == "-" || strings.Trim(x.text, "0123456789") == "" || strings.Trim(x.text, "0123456789") == "-" {
+		if x.Text == "-" || strings.Trim(x.Text, "0123456789") == "" || strings.Trim(x.Text, "0123456789") == "-" {
 			return
 		}
-		if r.N != nil && r.N.Value != "1" && !x.literal() {
+		if r.N != nil && r.N.Value != "1" && !x.Literal() {
 			return
 		}
 		if expandsTwice(x) {
@@ -58,8 +58,8 @@ func (w *walker) redirect(r *syntax.Redirect, x word) {
 		return
 	default: // every other one writes
 	}
-	if x.starts("/dev/tcp/") || x.starts("/dev/udp/") {
-		w.result.unknown(ReasonNetwork, x.text)
+	if x.Starts("/dev/tcp/") || x.Starts("/dev/udp/") {
+		w.result.unknown(ReasonNetwork, x.Text)
 		return
 	}
 	w.name(x, write, "redirection")
@@ -69,8 +69,8 @@ func (w *walker) redirect(r *syntax.Redirect, x word) {
 // that may be special: bash expands the word of that operator, and then the
 // result.
 func expandsTwice(x word) bool {
-	for i := range len(x.text) {
-		if x.kinds[i] == quoted && !isName(x.text[i]) && strings.IndexByte("/.-+,:@% ", x.text[i]) < 0 {
+	for i := range len(x.Text) {
+		if x.Kinds[i] == quoted && !isName(x.Text[i]) && strings.IndexByte("/.-+,:@% ", x.Text[i]) < 0 {
 			return true
 		}
 	}

@@ -11,20 +11,20 @@ import (
 func parseSed(w *walker, c call, d program) {
 	p := d.parse(c.args())
 	programFiles(w, c, d, p)
-	if p.has("-f --file") {
+	if p.Has("-f --file") {
 		w.result.unknown(ReasonScript, c.text)
 	}
-	for _, o := range p.options {
-		if (o.name == "-i" || o.name == "--in-place") && strings.Contains(o.value.text, "/") {
-			w.result.unknownPath(o.value.text, true) // the path of the backup
+	for _, o := range p.Options {
+		if (o.Name == "-i" || o.Name == "--in-place") && strings.Contains(o.Value.Text, "/") {
+			w.result.unknownPath(o.Value.Text, true) // the path of the backup
 		}
 	}
 	var scripts []string
 	for _, x := range sedScripts(p) {
-		if !x.literal() {
+		if !x.Literal() {
 			w.result.unknown(ReasonScript, c.text)
 		}
-		scripts = append(scripts, x.text)
+		scripts = append(scripts, x.Text)
 	}
 	if len(scripts) == 0 && c.more {
 		w.result.unknown(ReasonScript, c.text)
@@ -35,13 +35,13 @@ func parseSed(w *walker, c call, d program) {
 // sedScripts returns the sections of the script, each of which is lines of it.
 func sedScripts(p parsed) []word {
 	var scripts []word
-	for _, o := range p.options {
-		if (o.name == "-e" || o.name == "--expression") && o.given {
-			scripts = append(scripts, o.value)
+	for _, o := range p.Options {
+		if (o.Name == "-e" || o.Name == "--expression") && o.Given {
+			scripts = append(scripts, o.Value)
 		}
 	}
-	if !p.has("-e -f --expression --file") && len(p.operands) > 0 {
-		scripts = p.operands[:1]
+	if !p.Has("-e -f --expression --file") && len(p.Operands) > 0 {
+		scripts = p.Operands[:1]
 	}
 	return scripts
 }

@@ -18,14 +18,14 @@ func parseShell(args []word) shellCall {
 	var s shellCall
 	for len(args) > 0 {
 		x := args[0]
-		if !x.literal() || x.text == "" || x.text[0] != '-' && x.text[0] != '+' {
+		if !x.Literal() || x.Text == "" || x.Text[0] != '-' && x.Text[0] != '+' {
 			break
 		}
 		args = args[1:]
-		if x.text == "-" || x.text == "--" {
+		if x.Text == "-" || x.Text == "--" {
 			break
 		}
-		if strings.HasPrefix(x.text, "--") || isLongOption(x.text[1:]) {
+		if strings.HasPrefix(x.Text, "--") || isLongOption(x.Text[1:]) {
 			args = s.long(x, args)
 			continue
 		}
@@ -47,10 +47,10 @@ func isLongOption(name string) bool {
 }
 
 func (s *shellCall) short(x word, args []word) []word {
-	for _, letter := range x.text[1:] {
+	for _, letter := range x.Text[1:] {
 		switch letter {
 		case 'c':
-			s.command = s.command || x.text[0] == '-'
+			s.command = s.command || x.Text[0] == '-'
 		case 's':
 			s.stdin = true
 		case 'o', 'O':
@@ -64,7 +64,7 @@ func (s *shellCall) short(x word, args []word) []word {
 }
 
 func (s *shellCall) long(x word, args []word) []word {
-	switch name, tail, equals := x.cut("="); strings.TrimLeft(name.text, "-") {
+	switch name, tail, equals := x.Cut("="); strings.TrimLeft(name.Text, "-") {
 	case "rcfile", "init-file":
 		if equals {
 			s.startup = append(s.startup, tail)
@@ -85,7 +85,7 @@ func runShell(w *walker, c call) {
 	s := parseShell(c.args())
 	for _, x := range s.startup {
 		w.result.unknown(ReasonFile, c.text)
-		w.name(x, false, "startup file of "+c.words[0].text)
+		w.name(x, false, "startup file of "+c.words[0].Text)
 	}
 	for _, x := range s.settings {
 		shellOptions(w, call{words: []word{plainWord("shopt"), x}, text: c.text})
@@ -101,7 +101,7 @@ func runShell(w *walker, c call) {
 		shellInput(w, c)
 	default:
 		shellFile(w, s.operands[0], c)
-		if first := s.operands[0]; first.fixed() && !strings.Contains(first.text, "/") { // it is looked up in PATH, too
+		if first := s.operands[0]; first.Fixed() && !strings.Contains(first.Text, "/") { // it is looked up in PATH, too
 			w.frame.inside++
 			w.record(call{words: s.operands, text: w.frame.textOf(s.operands), more: c.more})
 			w.frame.inside--
@@ -112,7 +112,7 @@ func runShell(w *walker, c call) {
 // shellInput analyzes a shell that reads its commands from standard input: they are
 // known only from a here-document.
 func shellInput(w *walker, c call) {
-	if c.input == nil || !c.input.literal() || c.more {
+	if c.input == nil || !c.input.Literal() || c.more {
 		w.result.unknown(ReasonInput, c.text)
 	}
 	if c.input != nil {
@@ -124,16 +124,16 @@ func shellInput(w *walker, c call) {
 func shellFile(w *walker, x word, c call) {
 	known, literal := home(x)
 	switch {
-	case x.kinds != "" && strings.Trim(x.kinds, string(channel)) == "",
-		strings.HasPrefix(x.text, "/dev/") || strings.HasPrefix(x.text, "/proc/"):
+	case x.Kinds != "" && strings.Trim(x.Kinds, string(channel)) == "",
+		strings.HasPrefix(x.Text, "/dev/") || strings.HasPrefix(x.Text, "/proc/"):
 		w.result.unknown(ReasonInput, c.text)
-	case !literal || x.wildcard() >= 0:
+	case !literal || x.Wildcard() >= 0:
 		w.result.unknown(ReasonScript, c.text)
-	case w.know.has(x.text):
+	case w.know.has(x.Text):
 		w.result.unknown(ReasonFile, c.text) // a shell looks up its script in PATH too
 		fallthrough
 	default:
 		w.result.run = append(w.result.run, execution{path: spelled(known), at: w.at, text: c.text})
 	}
-	w.name(x, false, "script of "+c.words[0].text)
+	w.name(x, false, "script of "+c.words[0].Text)
 }

@@ -8,14 +8,14 @@ func parseTar(w *walker, c call, d program) {
 	before := w.at
 	defer func() { w.at = before }()
 	optionEffects(w, p, c)
-	extracts := p.has("-x --extract --get")
-	creates := p.has("-c -r -u -A --create --append --update --catenate --concatenate --delete")
-	for _, o := range p.options {
+	extracts := p.Has("-x --extract --get")
+	creates := p.Has("-c -r -u -A --create --append --update --catenate --concatenate --delete")
+	for _, o := range p.Options {
 		switch {
-		case o.name == "-f" || o.name == "--file":
-			tarArchive(w, o.value, creates, c)
-		case o.name == "--one-top-level" && o.given:
-			w.name(o.value, true, "--one-top-level of tar")
+		case o.Name == "-f" || o.Name == "--file":
+			tarArchive(w, o.Value, creates, c)
+		case o.Name == "--one-top-level" && o.Given:
+			w.name(o.Value, true, "--one-top-level of tar")
 		}
 	}
 	enterOptions(w, p)
@@ -24,11 +24,11 @@ func parseTar(w *walker, c call, d program) {
 		tarExtracts(w, p, c)
 	case creates:
 		after := w.at
-		for _, x := range p.operands { // -C counts for what follows it only
+		for _, x := range p.Operands { // -C counts for what follows it only
 			w.at = before
-			w.name(x, p.has("--remove-files"), "argument of tar")
+			w.name(x, p.Has("--remove-files"), "argument of tar")
 			w.at = after
-			w.name(x, p.has("--remove-files"), "argument of tar")
+			w.name(x, p.Has("--remove-files"), "argument of tar")
 		}
 	}
 	if c.more {
@@ -40,7 +40,7 @@ func parseTar(w *walker, c call, d program) {
 // program.
 func tarArchive(w *walker, x word, write bool, c call) {
 	switch {
-	case x.is("-"):
+	case x.Is("-"):
 	case isRemote(x):
 		w.result.unknown(ReasonNetwork, c.text)
 	default:
@@ -51,10 +51,10 @@ func tarArchive(w *walker, x word, write bool, c call) {
 // tarExtracts reports where an archive is unpacked. Its names can lead
 // anywhere with -P.
 func tarExtracts(w *walker, p parsed, c call) {
-	if p.has("-O --to-stdout --to-command") {
+	if p.Has("-O --to-stdout --to-command") {
 		return
 	}
-	if p.has("-P --absolute-names") {
+	if p.Has("-P --absolute-names") {
 		w.result.unknownPath(c.text, true)
 	}
 	w.access(".", true, "output of tar")
@@ -62,15 +62,15 @@ func tarExtracts(w *walker, p parsed, c call) {
 
 // oldTarOptions rewrites options without a dash: "tar xf a" is "tar -x -f a".
 func oldTarOptions(options string, args []word) []word {
-	if len(args) == 0 || args[0].text == "" || !args[0].literal() || strings.HasPrefix(args[0].text, "-") {
+	if len(args) == 0 || args[0].Text == "" || !args[0].Literal() || strings.HasPrefix(args[0].Text, "-") {
 		return args
 	}
-	letters, rest := args[0].text, args[1:]
+	letters, rest := args[0].Text, args[1:]
 	var out []word
 	for _, l := range letters {
 		o := plainWord("-" + string(l))
 		out = append(out, o)
-		if _, mark, _ := lookup(options, o.text); hasValue(mark) && len(rest) > 0 {
+		if _, mark, _ := lookup(options, o.Text); hasValue(mark) && len(rest) > 0 {
 			out = append(out, rest[0])
 			rest = rest[1:]
 		}

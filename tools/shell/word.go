@@ -18,40 +18,40 @@ const (
 // word is one word of a command after brace expansion. An expansion stands in
 // it as its own source.
 type word struct {
-	text   string
-	kinds  string // for each byte of text where it comes from
-	from   int    // where the word begins in the script
-	to     int    // and ends
-	braced bool   // made by a brace expansion, so that from and to are those of all
+	Text   string
+	Kinds  string // for each byte of text where it comes from
+	From   int    // where the word begins in the script
+	To     int    // and ends
+	Braced bool   // made by a brace expansion, so that from and to are those of all
 }
 
 // literal reports whether the text is known: no expansion is in it.
-func (x word) literal() bool { return !strings.ContainsAny(x.kinds, "?*pf") }
+func (x word) Literal() bool { return !strings.ContainsAny(x.Kinds, "?*pf") }
 
 // fixed reports whether the word is known to be exactly its text.
-func (x word) fixed() bool { return x.literal() && x.wildcard() < 0 }
+func (x word) Fixed() bool { return x.Literal() && x.Wildcard() < 0 }
 
 // splits reports whether the word may become several, or none.
-func (x word) splits() bool { return strings.IndexByte(x.kinds, split) >= 0 }
+func (x word) Splits() bool { return strings.IndexByte(x.Kinds, split) >= 0 }
 
 // is reports whether the word is certainly s.
-func (x word) is(s string) bool { return x.text == s && x.literal() }
+func (x word) Is(s string) bool { return x.Text == s && x.Literal() }
 
 // starts reports whether the word certainly starts with s.
-func (x word) starts(s string) bool {
-	return strings.HasPrefix(x.text, s) && !strings.ContainsAny(x.kinds[:len(s)], "?*pf")
+func (x word) Starts(s string) bool {
+	return strings.HasPrefix(x.Text, s) && !strings.ContainsAny(x.Kinds[:len(s)], "?*pf")
 }
 
 // wildcard returns the index of the first wildcard, or -1.
-func (x word) wildcard() int {
-	for i := range len(x.text) {
+func (x word) Wildcard() int {
+	for i := range len(x.Text) {
 		switch {
-		case x.kinds[i] == pattern:
+		case x.Kinds[i] == pattern:
 			return i
-		case x.kinds[i] != bare:
-		case x.text[i] == '*' || x.text[i] == '?':
+		case x.Kinds[i] != bare:
+		case x.Text[i] == '*' || x.Text[i] == '?':
 			return i
-		case x.text[i] == '[' && strings.Contains(x.text[i:], "]"):
+		case x.Text[i] == '[' && strings.Contains(x.Text[i:], "]"):
 			return i
 		}
 	}
@@ -59,25 +59,25 @@ func (x word) wildcard() int {
 }
 
 // expansion returns the index of the first expansion, or -1.
-func (x word) expansion() int { return strings.IndexAny(x.kinds, "?*pf") }
+func (x word) Expansion() int { return strings.IndexAny(x.Kinds, "?*pf") }
 
 // after returns the word without its first n bytes.
-func (x word) after(n int) word {
-	x.text, x.kinds = x.text[n:], x.kinds[n:]
+func (x word) After(n int) word {
+	x.Text, x.Kinds = x.Text[n:], x.Kinds[n:]
 	return x
 }
 
 // before returns the first n bytes of the word.
-func (x word) before(n int) word {
-	x.text, x.kinds = x.text[:n], x.kinds[:n]
+func (x word) Before(n int) word {
+	x.Text, x.Kinds = x.Text[:n], x.Kinds[:n]
 	return x
 }
 
 // cut splits a word at the first sep, which is not in an expansion.
-func (x word) cut(sep string) (head, tail word, ok bool) {
-	for i := range len(x.text) {
-		if strings.HasPrefix(x.text[i:], sep) && x.kinds[i] != single && x.kinds[i] != split {
-			return x.before(i), x.after(i + len(sep)), true
+func (x word) Cut(sep string) (head, tail word, ok bool) {
+	for i := range len(x.Text) {
+		if strings.HasPrefix(x.Text[i:], sep) && x.Kinds[i] != single && x.Kinds[i] != split {
+			return x.Before(i), x.After(i + len(sep)), true
 		}
 	}
 	return x, word{}, false
@@ -85,16 +85,16 @@ func (x word) cut(sep string) (head, tail word, ok bool) {
 
 // plainWord returns a literal word that isn't in the source.
 func plainWord(text string) word {
-	return word{text: text, kinds: strings.Repeat(string(quoted), len(text)), braced: true}
+	return word{Text: text, Kinds: strings.Repeat(string(quoted), len(text)), Braced: true}
 }
 
 // substitute marks every mark in the words as an expansion of the given kind.
 func substitute(words []word, mark string, kind byte) []word {
 	out := make([]word, len(words))
 	for i, x := range words {
-		kinds := []byte(x.kinds)
+		kinds := []byte(x.Kinds)
 		for at := 0; mark != ""; {
-			n := strings.Index(x.text[at:], mark)
+			n := strings.Index(x.Text[at:], mark)
 			if n < 0 {
 				break
 			}
@@ -103,7 +103,7 @@ func substitute(words []word, mark string, kind byte) []word {
 			}
 			at += n + len(mark)
 		}
-		x.kinds = string(kinds)
+		x.Kinds = string(kinds)
 		out[i] = x
 	}
 	return out
@@ -114,21 +114,21 @@ func join(words []word) word {
 	var out word
 	for i, x := range words {
 		if i > 0 {
-			out.text += " "
-			out.kinds += string(quoted)
+			out.Text += " "
+			out.Kinds += string(quoted)
 		}
-		out.text += x.text
-		out.kinds += x.kinds
+		out.Text += x.Text
+		out.Kinds += x.Kinds
 	}
 	return out
 }
 
 // spelled returns a known name in which a quoted "~" can't be mistaken for home.
 func spelled(x word) string {
-	if strings.HasPrefix(x.text, "~") && x.kinds[0] != bare {
-		return "./" + x.text
+	if strings.HasPrefix(x.Text, "~") && x.Kinds[0] != bare {
+		return "./" + x.Text
 	}
-	return x.text
+	return x.Text
 }
 
 // home rewrites a word that starts with a variable for a known directory ($HOME,
@@ -137,16 +137,16 @@ func home(x word) (word, bool) {
 	for _, v := range []struct{ variable, path string }{
 		{"$HOME", "~"}, {"${HOME}", "~"}, {"$PWD", "."}, {"${PWD}", "."}, {"$(pwd)", "."}, {"`pwd`", "."},
 	} {
-		rest, ok := strings.CutPrefix(x.text, v.variable)
+		rest, ok := strings.CutPrefix(x.Text, v.variable)
 		n := len(v.variable)
-		if !ok || rest != "" && rest[0] != '/' || strings.Trim(x.kinds[:n], "?*") != "" {
+		if !ok || rest != "" && rest[0] != '/' || strings.Trim(x.Kinds[:n], "?*") != "" {
 			continue
 		}
-		x.text, x.kinds = v.path+rest, string(bare)+x.kinds[n:]
+		x.Text, x.Kinds = v.path+rest, string(bare)+x.Kinds[n:]
 		break
 	}
-	if strings.HasPrefix(x.text, "~+") || strings.HasPrefix(x.text, "~-") {
-		return x, x.kinds[0] != bare
+	if strings.HasPrefix(x.Text, "~+") || strings.HasPrefix(x.Text, "~-") {
+		return x, x.Kinds[0] != bare
 	}
-	return x, x.literal()
+	return x, x.Literal()
 }

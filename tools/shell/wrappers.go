@@ -25,8 +25,8 @@ type wrapper struct {
 // unwrap analyzes the command that a program runs.
 func unwrap(w *walker, c call, r wrapper) outcome {
 	p := parseOptions(r.options, c.args(), !r.permute)
-	for _, o := range p.options {
-		if !o.known && strings.Trim(o.name, "-0123456789") != "" {
+	for _, o := range p.Options {
+		if !o.Known && strings.Trim(o.Name, "-0123456789") != "" {
 			w.result.unknown(ReasonOption, c.text)
 		}
 	}
@@ -34,21 +34,21 @@ func unwrap(w *walker, c call, r wrapper) outcome {
 	defer func() { w.at = before }()
 	optionEffects(w, p, c)
 	enterOptions(w, p)
-	if p.has(r.idle) {
+	if p.Has(r.idle) {
 		return same(before)
 	}
 	if r.code != nil {
 		r.code(w, c, p)
 		return same(before)
 	}
-	return runWrapped(w, c, r, operandsBefore(w, r, p.operands, c))
+	return runWrapped(w, c, r, operandsBefore(w, r, p.Operands, c))
 }
 
 // enterOptions changes to the directories that options name.
 func enterOptions(w *walker, p parsed) {
-	for _, o := range p.options {
-		if o.mark == markEnters && o.given {
-			enterDir(w, o.value)
+	for _, o := range p.Options {
+		if o.Mark == markEnters && o.Given {
+			enterDir(w, o.Value)
 		}
 	}
 }
@@ -56,7 +56,7 @@ func enterOptions(w *walker, p parsed) {
 // enterDir changes the directory for what follows.
 func enterDir(w *walker, x word) {
 	x, known := home(x)
-	if !known || x.wildcard() >= 0 {
+	if !known || x.Wildcard() >= 0 {
 		w.at = places{anywhere: true}
 		return
 	}
@@ -70,7 +70,7 @@ func operandsBefore(w *walker, r wrapper, words []word, c call) []word {
 			return nil
 		}
 		if use != '-' {
-			w.name(words[0], use == '>', "argument of "+c.words[0].text)
+			w.name(words[0], use == '>', "argument of "+c.words[0].Text)
 		}
 		words = words[1:]
 	}
@@ -83,7 +83,7 @@ func operandsBefore(w *walker, r wrapper, words []word, c call) []word {
 // assignmentsBefore skips the assignments before a command.
 func assignmentsBefore(w *walker, words []word) []word {
 	for len(words) > 0 {
-		if _, _, ok := words[0].cut("="); !ok {
+		if _, _, ok := words[0].Cut("="); !ok {
 			break
 		}
 		changeNamed(w, words[0])
@@ -117,13 +117,13 @@ func runWrapped(w *walker, c call, r wrapper, words []word) outcome {
 
 // parseEnv finds the command after assignments; -S splits a string into words.
 func parseEnv(w *walker, c call, p parsed) {
-	words := p.operands
-	if len(words) > 0 && words[0].is("-") {
+	words := p.Operands
+	if len(words) > 0 && words[0].Is("-") {
 		words = words[1:]
 	}
-	for _, o := range p.options {
-		if (o.name == "-S" || o.name == "--split-string") && o.given {
-			c.words = slices.Concat(c.words[:1], splitString(w, o.value, c), words)
+	for _, o := range p.Options {
+		if (o.Name == "-S" || o.Name == "--split-string") && o.Given {
+			c.words = slices.Concat(c.words[:1], splitString(w, o.Value, c), words)
 			unwrap(w, c, w.know.wrappers["env"]) // they may begin with options
 			return
 		}
@@ -134,12 +134,12 @@ func parseEnv(w *walker, c call, p parsed) {
 // splitString returns the words of env -S. Where its rules aren't those of the
 // shell, the words aren't known.
 func splitString(w *walker, x word, c call) []word {
-	if !x.literal() || strings.ContainsAny(x.text, ";|&<>()$`\\#*?[]{}~!\n") {
+	if !x.Literal() || strings.ContainsAny(x.Text, ";|&<>()$`\\#*?[]{}~!\n") {
 		w.text(x, c)
 		w.result.unknown(ReasonScript, c.text)
 		return nil
 	}
-	text := "env " + x.text
+	text := "env " + x.Text
 	s := w.load(text)
 	if s.err != nil {
 		w.result.unknown(ReasonScript, c.text)
@@ -152,30 +152,30 @@ func splitString(w *walker, x word, c call) []word {
 		}
 	}
 	for i := range words {
-		words[i].braced = true // they aren't in the line as they are
+		words[i].Braced = true // they aren't in the line as they are
 	}
 	return words[min(1, len(words)):]
 }
 
 // parseSudo finds the command, the files to edit (-e) or a shell (-s, -i).
 func parseSudo(w *walker, c call, p parsed) {
-	if p.has("-e --edit") {
-		for _, x := range p.operands {
+	if p.Has("-e --edit") {
+		for _, x := range p.Operands {
 			w.name(x, true, "argument of sudo -e")
 		}
 		return
 	}
-	runWrapped(w, c, wrapper{starts: p.has("-s -i --shell --login")}, assignmentsBefore(w, p.operands))
+	runWrapped(w, c, wrapper{starts: p.Has("-s -i --shell --login")}, assignmentsBefore(w, p.Operands))
 }
 
 // parseSu finds the command of su and runuser: a script with -c, which is read with the options, a
 // command with -u, else a shell.
 func parseSu(w *walker, c call, p parsed) {
 	switch {
-	case p.has("-c --command --session-command"):
-	case p.has("-u --user"):
-		runWrapped(w, c, wrapper{}, parseOptions(w.know.wrappers["su"].options, c.args(), true).operands)
-	case len(p.operands) > 1 && !(len(p.operands) == 2 && p.operands[0].is("-")):
+	case p.Has("-c --command --session-command"):
+	case p.Has("-u --user"):
+		runWrapped(w, c, wrapper{}, parseOptions(w.know.wrappers["su"].options, c.args(), true).Operands)
+	case len(p.Operands) > 1 && !(len(p.Operands) == 2 && p.Operands[0].Is("-")):
 		w.result.unknown(ReasonScript, c.text)
 	default:
 		shellInput(w, c)
@@ -185,28 +185,28 @@ func parseSu(w *walker, c call, p parsed) {
 // parseSSH finds the command that a shell on another machine runs. Options may
 // follow the host too.
 func parseSSH(w *walker, c call, p parsed) {
-	if len(p.operands) == 0 {
+	if len(p.Operands) == 0 {
 		return
 	}
-	p = parseOptions(w.know.wrappers["ssh"].options, p.operands[1:], true)
+	p = parseOptions(w.know.wrappers["ssh"].options, p.Operands[1:], true)
 	optionEffects(w, p, c)
 	remote := w.frame.remote
 	w.frame.remote = true
-	runWrapped(w, c, wrapper{shell: true, starts: true}, p.operands)
+	runWrapped(w, c, wrapper{shell: true, starts: true}, p.Operands)
 	w.frame.remote = remote
 }
 
 // parseFlock skips the lock, a file or a descriptor.
 func parseFlock(w *walker, c call, p parsed) {
-	words := p.operands
+	words := p.Operands
 	if len(words) == 0 {
 		return
 	}
-	if strings.Trim(words[0].text, "0123456789") != "" || len(words) > 1 {
+	if strings.Trim(words[0].Text, "0123456789") != "" || len(words) > 1 {
 		w.name(words[0], true, "argument of flock")
 	}
 	words = words[1:]
-	if len(words) > 1 && (words[0].is("-c") || words[0].is("--command")) {
+	if len(words) > 1 && (words[0].Is("-c") || words[0].Is("--command")) {
 		w.text(words[1], c)
 		return
 	}
@@ -215,51 +215,51 @@ func parseFlock(w *walker, c call, p parsed) {
 
 // parseScript reports the file to which script writes the output of a command.
 func parseScript(w *walker, c call, p parsed) {
-	if len(p.operands) == 0 {
+	if len(p.Operands) == 0 {
 		w.access("typescript", true, "output of script")
 	} else {
-		w.name(p.operands[0], true, "argument of script")
+		w.name(p.Operands[0], true, "argument of script")
 	}
 	switch {
-	case len(p.operands) > 1:
-		runWrapped(w, c, wrapper{}, p.operands[1:])
-	case !p.has("-c --command"):
+	case len(p.Operands) > 1:
+		runWrapped(w, c, wrapper{}, p.Operands[1:])
+	case !p.Has("-c --command"):
 		shellInput(w, c)
 	}
 }
 
 // parseWatch finds the command, which a shell runs unless -x is given.
 func parseWatch(w *walker, c call, p parsed) {
-	runWrapped(w, c, wrapper{shell: !p.has("-x --exec")}, p.operands)
+	runWrapped(w, c, wrapper{shell: !p.Has("-x --exec")}, p.Operands)
 }
 
 // parseXargs finds the command, to which arguments from standard input are added,
 // or replace a mark in it.
 func parseXargs(w *walker, c call, p parsed) {
 	mark := ""
-	for _, o := range p.options {
+	for _, o := range p.Options {
 		switch {
-		case o.name == "-I" || (o.name == "-i" || o.name == "--replace") && o.given:
-			mark = o.value.text
-		case o.name == "-i" || o.name == "--replace":
+		case o.Name == "-I" || (o.Name == "-i" || o.Name == "--replace") && o.Given:
+			mark = o.Value.Text
+		case o.Name == "-i" || o.Name == "--replace":
 			mark = "{}"
 		}
-		if mark != "" && o.given && !o.value.literal() {
+		if mark != "" && o.Given && !o.Value.Literal() {
 			w.result.unknown(ReasonCommand, c.text)
 		}
 	}
 	c.more, c.input = mark == "", nil
-	if len(p.operands) == 0 {
-		p.operands = []word{plainWord("echo")}
+	if len(p.Operands) == 0 {
+		p.Operands = []word{plainWord("echo")}
 	}
-	runWrapped(w, c, wrapper{}, substitute(p.operands, mark, single))
+	runWrapped(w, c, wrapper{}, substitute(p.Operands, mark, single))
 }
 
 // parseParallel finds the command line that a shell reads for each argument.
 func parseParallel(w *walker, c call, p parsed) {
 	w.result.unknown(ReasonScript, c.text)
-	words := p.operands
-	if i := slices.IndexFunc(words, func(x word) bool { return strings.HasPrefix(x.text, ":::") }); i >= 0 {
+	words := p.Operands
+	if i := slices.IndexFunc(words, func(x word) bool { return strings.HasPrefix(x.Text, ":::") }); i >= 0 {
 		words = words[:i]
 	}
 	w.text(join(words), c)
