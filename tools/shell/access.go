@@ -3,6 +3,8 @@ package shell
 import (
 	"path"
 	"strings"
+
+	"github.com/millhand/millhand/tools/shell/word"
 )
 
 // access reports that the line uses the path p.
@@ -45,12 +47,12 @@ func isDevice(p string) bool {
 
 // name reports that the line uses the file that a word names. Of a name with
 // wildcards or expansions it reports the directory before the first one.
-func (w *walker) name(x word, write bool, why string) {
-	x, known := home(x)
+func (w *walker) name(x word.Word, write bool, why string) {
+	x, known := word.Home(x)
 	switch {
 	case w.frame.remote || x.Text == "" || strings.Trim(x.Kinds, "p") == "":
 		return
-	case strings.Contains(x.Kinds, string(match)):
+	case strings.Contains(x.Kinds, string(word.Match)):
 		w.matched(x, write, why)
 		return
 	case !known:
@@ -61,15 +63,15 @@ func (w *walker) name(x word, write bool, why string) {
 		cut = e
 	}
 	if cut < 0 {
-		w.access(spelled(x), write, why)
+		w.access(word.Spelled(x), write, why)
 		return
 	}
 	w.wild(x, cut, write, why)
 }
 
 // wild reports the directory of a name that is known up to cut.
-func (w *walker) wild(x word, cut int, write bool, why string) {
-	dir, base := spelled(x.Before(cut)), ""
+func (w *walker) wild(x word.Word, cut int, write bool, why string) {
+	dir, base := word.Spelled(x.Before(cut)), ""
 	if i := strings.LastIndexByte(dir, '/'); i >= 0 {
 		dir, base = dir[:max(i, 1)], dir[i+1:]
 	} else {
@@ -100,7 +102,7 @@ func leavesUpwards(pattern string) bool {
 }
 
 // matched reports the directories that find searches, for {}.
-func (w *walker) matched(x word, write bool, why string) {
+func (w *walker) matched(x word.Word, write bool, why string) {
 	if strings.Contains(x.Text, "..") {
 		w.result.unknownPath(x.Text, write)
 	}
@@ -120,7 +122,7 @@ func (w *walker) execute(c call) {
 	if base := path.Base(name.Text); outside && w.know.has(base) || strings.HasPrefix(path.Clean(name.Text), "/proc") {
 		w.result.unknown(ReasonCommand, name.Text)
 	}
-	w.result.run = append(w.result.run, execution{path: spelled(name), at: w.at, text: c.text})
+	w.result.run = append(w.result.run, execution{path: word.Spelled(name), at: w.at, text: c.text})
 }
 
 // keepsContent reports whether an access leaves the content under a name as it

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/millhand/millhand/tools/shell/word"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -151,7 +153,7 @@ func TestDescriptionsAreConsistent(t *testing.T) {
 	for name, r := range k.wrappers {
 		checkOptions(t, name, r.options)
 		for o := range strings.FieldsSeq(r.idle) {
-			if full, _, ok := lookup(r.options, o); !ok || full != o {
+			if full, _, ok := word.Lookup(r.options, o); !ok || full != o {
 				t.Errorf("%s: option %s makes it idle but isn't described", name, o)
 			}
 		}
@@ -174,7 +176,7 @@ func checkOptions(t *testing.T, name, options string) {
 	t.Helper()
 	var seen []string
 	for o := range strings.FieldsSeq(options) {
-		bare := strings.TrimRight(o, allMarks)
+		bare := strings.TrimRight(o, word.AllMarks)
 		if !strings.HasPrefix(o, "-") || slices.Contains(seen, bare) || len(o)-len(bare) > 1 {
 			t.Errorf("%s: bad option %q", name, o)
 		}

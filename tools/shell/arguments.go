@@ -3,12 +3,14 @@ package shell
 import (
 	"slices"
 	"strings"
+
+	"github.com/millhand/millhand/tools/shell/word"
 )
 
 // parseChmod reads a mode that may look like an option: -x, -rw.
 func parseChmod(w *walker, c call, d program) {
 	args := c.args()
-	mode := slices.IndexFunc(args, func(x word) bool {
+	mode := slices.IndexFunc(args, func(x word.Word) bool {
 		return x.Literal() && strings.HasPrefix(x.Text, "-") && len(x.Text) > 1 && strings.Trim(x.Text[1:], "rwxXstugoa,=+-01234567") == "" && x.Text != "--"
 	})
 	if mode >= 0 {
@@ -21,7 +23,7 @@ func parseChmod(w *walker, c call, d program) {
 // the new name from then on. A relative target is resolved in the directory of
 // the new name.
 func parseLn(w *walker, c call, d program) {
-	p := parseOptions(d.options, c.args(), false)
+	p := word.ParseOptions(d.options, c.args(), false)
 	symbolic := p.Has("-s --symbolic")
 	programFiles(w, c, program{}, p)
 	n := len(p.Operands)
@@ -36,17 +38,17 @@ func parseLn(w *walker, c call, d program) {
 }
 
 // cutLast splits a word at its last slash.
-func cutLast(x word) (dir, base word, ok bool) {
+func cutLast(x word.Word) (dir, base word.Word, ok bool) {
 	i := strings.LastIndexByte(x.Text, '/')
 	if i <= 0 {
-		return word{}, x, false
+		return word.Word{}, x, false
 	}
 	return x.Before(i), x.After(i + 1), true
 }
 
 // joined returns the path dir/x.
-func joined(dir, x word) word {
-	return word{Text: dir.Text + "/" + x.Text, Kinds: dir.Kinds + string(quoted) + x.Kinds, Braced: true}
+func joined(dir, x word.Word) word.Word {
+	return word.Word{Text: dir.Text + "/" + x.Text, Kinds: dir.Kinds + string(word.Quoted) + x.Kinds, Braced: true}
 }
 
 // parseDD reads file names from if=F and of=F.
@@ -81,7 +83,7 @@ func parsePatch(w *walker, c call, d program) {
 
 // parseJq skips the program, the first operand, and options with two values.
 func parseJq(w *walker, c call, d program) {
-	var args []word
+	var args []word.Word
 	for rest := c.args(); len(rest) > 0; rest = rest[1:] {
 		n := 0
 		switch rest[0].Text {
@@ -105,7 +107,7 @@ func parseJq(w *walker, c call, d program) {
 
 // parseOpenSSL reads options that are words with one dash.
 func parseOpenSSL(w *walker, c call, d program) {
-	programFiles(w, c, program{}, parseOptions(d.options, c.args(), false))
+	programFiles(w, c, program{}, word.ParseOptions(d.options, c.args(), false))
 }
 
 // parseCurl also reports files named by @FILE in data and by file: URLs.
@@ -138,7 +140,7 @@ func parseCurl(w *walker, c call, d program) {
 }
 
 // curlData reports the file in @file, name=@file, name@file and name=<file.
-func curlData(w *walker, o option) {
+func curlData(w *walker, o word.Option) {
 	form := o.Name == "-F" || o.Name == "--form"
 	_, file, ok := o.Value.Cut("@")
 	if !ok && form {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/tools/shell/word"
+
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -40,7 +42,7 @@ func subscript(w *walker, x syntax.ArithmExpr) {
 }
 
 // setVariable reports a change of a variable that decides what a command runs.
-func setVariable(w *walker, name string, value word, text string) {
+func setVariable(w *walker, name string, value word.Word, text string) {
 	if w.know.decides(name) && (!startsProgram(name) || !harmless(value)) || injects(name, value) {
 		w.result.unknown(ReasonEnvironment, text)
 	}
@@ -54,7 +56,7 @@ func changeVariable(w *walker, name string, n syntax.Node) {
 }
 
 // changeNamed does the same for a name among a builtin's words.
-func changeNamed(w *walker, x word) {
+func changeNamed(w *walker, x word.Word) {
 	name, value, _ := x.Cut("=")
 	switch {
 	case !name.Literal():
@@ -81,7 +83,7 @@ func analyzeDeclaration(w *walker, d *syntax.DeclClause) {
 
 // declareWord analyzes a word of such a command that isn't plainly NAME=VALUE. A
 // reference (-n) gives a variable a second name.
-func declareWord(w *walker, variant string, x word) {
+func declareWord(w *walker, variant string, x word.Word) {
 	if !strings.HasPrefix(x.Text, "-") && !strings.HasPrefix(x.Text, "+") || !x.Literal() {
 		changeNamed(w, x)
 		return
@@ -99,7 +101,7 @@ func (k knowledge) decides(name string) bool {
 
 // injects reports whether a variable adds options to a program that make it run
 // another, or load code. Such a variable may hold harmless options as well.
-func injects(name string, value word) bool {
+func injects(name string, value word.Word) bool {
 	var words []string
 	switch name {
 	case "GOFLAGS":
@@ -121,7 +123,7 @@ func startsProgram(name string) bool {
 
 // harmless reports whether a command that such a variable names only copies its
 // input.
-func harmless(command word) bool {
+func harmless(command word.Word) bool {
 	if !command.Literal() {
 		return false
 	}

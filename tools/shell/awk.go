@@ -2,12 +2,13 @@ package shell
 
 import (
 	"github.com/millhand/millhand/tools/shell/script"
+	"github.com/millhand/millhand/tools/shell/word"
 	"mvdan.cc/sh/v3/syntax"
 )
 
 // parseAwk reports the files of awk and what its program does beyond printing.
 func parseAwk(w *walker, c call, d program) {
-	p := parseOptions(d.options, c.args(), true)
+	p := word.ParseOptions(d.options, c.args(), true)
 	programs := p.Operands[:min(1, len(p.Operands))]
 	if p.Has(d.instead) {
 		programs = nil
@@ -38,11 +39,11 @@ func parseAwk(w *walker, c call, d program) {
 }
 
 // awkFiles returns the operands that are files: not the program, nor NAME=VALUE.
-func awkFiles(operands []word, program bool) []word {
+func awkFiles(operands []word.Word, program bool) []word.Word {
 	if program {
 		operands = operands[min(1, len(operands)):]
 	}
-	var files []word
+	var files []word.Word
 	for _, x := range operands {
 		if name, _, ok := x.Cut("="); !ok || !syntax.ValidName(name.Text) {
 			files = append(files, x)
@@ -53,7 +54,7 @@ func awkFiles(operands []word, program bool) []word {
 
 // awkProgram analyzes a program's text. It isn't parsed: whatever looks like a
 // pipe, a call of system or an output file counts.
-func awkProgram(w *walker, x word, c call) {
+func awkProgram(w *walker, x word.Word, c call) {
 	if !x.Literal() {
 		w.result.unknown(ReasonScript, c.text)
 	}
@@ -65,6 +66,6 @@ func awkProgram(w *walker, x word, c call) {
 		w.result.unknownPath(c.text, true)
 	}
 	for _, f := range s.Files {
-		w.name(plainWord(f.Name), f.Write, "program of awk")
+		w.name(word.Plain(f.Name), f.Write, "program of awk")
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/millhand/millhand/tools/shell/word"
 )
 
 // parseMake reports settings of the shell on make's command line. The commands
@@ -11,7 +13,7 @@ import (
 func parseMake(w *walker, c call, d program) {
 	before := w.at
 	defer func() { w.at = before }()
-	p := parseOptions(d.options, c.args(), false)
+	p := word.ParseOptions(d.options, c.args(), false)
 	managerOptions(w, p, c, true)
 	for _, x := range p.Operands {
 		name, _, ok := x.Cut("=")
@@ -62,11 +64,11 @@ func parseGo(w *walker, c call, d program) {
 
 // goRuns analyzes the program of go run and go tool: that of another module is
 // known by the last element of its path.
-func goRuns(w *walker, words []word, c call) {
+func goRuns(w *walker, words []word.Word, c call) {
 	first, _, _ := words[0].Cut("@")
 	if name := path.Base(first.Text); first.Fixed() && !strings.HasPrefix(first.Text, ".") && !strings.HasSuffix(name, ".go") {
 		w.frame.inside++
-		runWrapped(w, c, wrapper{}, slices.Concat([]word{renamed(words[0], name)}, words[1:]))
+		runWrapped(w, c, wrapper{}, slices.Concat([]word.Word{renamed(words[0], name)}, words[1:]))
 		w.frame.inside--
 	}
 }
@@ -74,19 +76,19 @@ func goRuns(w *walker, words []word, c call) {
 // parsePython finds what Python runs: the program of -m is known by the name of its module.
 func parsePython(w *walker, c call, d program) {
 	args := c.args()
-	p := parseOptions(d.options, args, true)
-	i := slices.IndexFunc(p.Options, func(o option) bool { return o.Name == "-m" && o.Given })
-	if j := slices.IndexFunc(p.Options, func(o option) bool { return o.Name == "-c" }); j >= 0 && j < i {
+	p := word.ParseOptions(d.options, args, true)
+	i := slices.IndexFunc(p.Options, func(o word.Option) bool { return o.Name == "-m" && o.Given })
+	if j := slices.IndexFunc(p.Options, func(o word.Option) bool { return o.Name == "-c" }); j >= 0 && j < i {
 		i = -1 // it is the script's
 	}
 	switch {
 	case i >= 0 && p.Options[i].Value.Fixed(): // what follows is the program's
 		module, _, _ := p.Options[i].Value.Cut(".")
-		rest := args[slices.IndexFunc(args, func(x word) bool {
+		rest := args[slices.IndexFunc(args, func(x word.Word) bool {
 			return x.To >= p.Options[i].Value.To && strings.HasSuffix(x.Text, p.Options[i].Value.Text)
 		})+1:]
 		w.frame.inside++
-		runWrapped(w, c, wrapper{}, slices.Concat([]word{renamed(p.Options[i].Value, module.Text)}, rest))
+		runWrapped(w, c, wrapper{}, slices.Concat([]word.Word{renamed(p.Options[i].Value, module.Text)}, rest))
 		w.frame.inside--
 	case i >= 0:
 		w.result.unknown(ReasonCommand, c.text)
@@ -96,12 +98,12 @@ func parsePython(w *walker, c call, d program) {
 }
 
 // goFlag reports an option of go.
-func goFlag(w *walker, o option, c call) {
-	managerOptions(w, parsed{Options: []option{o}}, c, false)
+func goFlag(w *walker, o word.Option, c call) {
+	managerOptions(w, word.Parsed{Options: []word.Option{o}}, c, false)
 }
 
 // goOption reads one option of go, false if the first word is not an option.
-func goOption(options string, args []word) (o option, rest []word, ok bool) {
+func goOption(options string, args []word.Word) (o word.Option, rest []word.Word, ok bool) {
 	x := args[0]
 	if !x.Starts("-") || len(x.Text) < 2 || x.Is("--") || x.Is("-args") || x.Is("--args") {
 		return o, nil, false
@@ -110,12 +112,12 @@ func goOption(options string, args []word) (o option, rest []word, ok bool) {
 		x = x.After(1)
 	}
 	head, tail, equals := x.Cut("=")
-	o = option{Name: head.Text, Value: tail, Given: equals}
-	if name, mark, known := lookup(options, head.Text); known && name == head.Text {
+	o = word.Option{Name: head.Text, Value: tail, Given: equals}
+	if name, mark, known := word.Lookup(options, head.Text); known && name == head.Text {
 		o.Mark, o.Known = mark, true
 	}
 	rest = args[1:]
-	if !equals && hasValue(o.Mark) && len(rest) > 0 {
+	if !equals && word.HasValue(o.Mark) && len(rest) > 0 {
 		o.Value, o.Given, rest = rest[0], true, rest[1:]
 	}
 	return o, rest, true

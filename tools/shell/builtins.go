@@ -3,6 +3,8 @@ package shell
 import (
 	"slices"
 	"strings"
+
+	"github.com/millhand/millhand/tools/shell/word"
 )
 
 // builtin returns what a builtin of the shell does beyond printing, or nil. A builtin that also exists as a
@@ -44,7 +46,7 @@ func builtin(name string) func(*walker, call) outcome {
 // changeDir is cd and pushd.
 func changeDir(w *walker, c call) outcome {
 	before, name := w.at, c.words[0].Text
-	p := parseOptions("-L -P -e -@ -n", c.args(), true)
+	p := word.ParseOptions("-L -P -e -@ -n", c.args(), true)
 	if len(p.Operands) == 0 {
 		if name == "pushd" {
 			return same(w.all)
@@ -57,11 +59,11 @@ func changeDir(w *walker, c call) outcome {
 		return outcome{ok: w.all, bad: before}
 	}
 	w.name(x, false, "argument of "+name)
-	target, known := home(x)
+	target, known := word.Home(x)
 	if !known || x.Wildcard() >= 0 || p.Has("-P") || p.Has("-n") {
 		return outcome{ok: places{anywhere: true}, bad: before}
 	}
-	return outcome{ok: before.enter(spelled(target)), bad: before}
+	return outcome{ok: before.enter(word.Spelled(target)), bad: before}
 }
 
 // popDir returns to a directory where the shell has been.
@@ -73,11 +75,11 @@ func evalWords(w *walker, c call) outcome {
 	if len(args) > 0 && args[0].Is("--") {
 		args = args[1:]
 	}
-	return runInShell(w, join(args), c)
+	return runInShell(w, word.Join(args), c)
 }
 
 // runInShell walks text that this shell itself runs.
-func runInShell(w *walker, x word, c call) outcome {
+func runInShell(w *walker, x word.Word, c call) outcome {
 	out := w.textIn(x, c, true)
 	if !x.Literal() {
 		w.funcs.defined = map[string]bool{}
@@ -103,7 +105,7 @@ func sourceFile(w *walker, c call) outcome {
 // shell may be in another directory. If the command itself changes that, the
 // shell can be anywhere from now on.
 func setTrap(w *walker, c call) outcome {
-	p := parseOptions("-l -p -P", c.args(), true)
+	p := word.ParseOptions("-l -p -P", c.args(), true)
 	if p.Has("-l -p -P") || len(p.Operands) < 2 {
 		return same(w.at)
 	}
@@ -117,7 +119,7 @@ func setTrap(w *walker, c call) outcome {
 	if s := w.scripts[x.Text]; !known && s != nil && s.err == nil {
 		w.traps = append(w.traps, trap{x.Text, w.frame.base})
 	}
-	atEnd := !slices.ContainsFunc(p.Operands[1:], func(s word) bool { return !s.Is("EXIT") && !s.Is("0") })
+	atEnd := !slices.ContainsFunc(p.Operands[1:], func(s word.Word) bool { return !s.Is("EXIT") && !s.Is("0") })
 	if atEnd || w.at.or(out.either()).equal(w.at) {
 		return same(w.at)
 	}
@@ -186,7 +188,7 @@ func declareWords(w *walker, c call) outcome {
 // assignNames analyzes the variables that a builtin sets.
 func assignNames(w *walker, c call) outcome {
 	name := c.words[0].Text
-	p := parseOptions(assigningOptions(name), c.args(), true)
+	p := word.ParseOptions(assigningOptions(name), c.args(), true)
 	names := p.Operands
 	switch {
 	case name == "unset" && !p.Has("-v"):
@@ -203,14 +205,14 @@ func assignNames(w *walker, c call) outcome {
 		names = names[min(1, len(names)):min(2, len(names))]
 	}
 	for _, o := range p.Options {
-		if o.Mark == markAssigns && o.Given {
+		if o.Mark == word.MarkAssigns && o.Given {
 			names = append(names, o.Value)
 		}
 	}
 	for _, x := range names {
 		changeNamed(w, x)
 	}
-	optionEffects(w, parsed{Options: p.Options}, c)
+	optionEffects(w, word.Parsed{Options: p.Options}, c)
 	return same(w.at)
 }
 
@@ -254,7 +256,7 @@ func opaqueBuiltin(w *walker, c call) outcome {
 
 // historyFiles can read and write files.
 func historyFiles(w *walker, c call) outcome {
-	p := parseOptions("-c -d: -a> -n< -r< -w> -p -s", c.args(), true)
+	p := word.ParseOptions("-c -d: -a> -n< -r< -w> -p -s", c.args(), true)
 	optionEffects(w, p, c)
 	return same(w.at)
 }

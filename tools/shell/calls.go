@@ -5,24 +5,26 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/tools/shell/word"
+
 	"mvdan.cc/sh/v3/syntax"
 )
 
 // call is a command about to be run.
 type call struct {
-	words     []word // the first one names the program
-	text      string // its source
-	shell     bool   // the shell itself runs it, so that builtins count
-	functions bool   // and functions count too
-	more      bool   // data adds arguments that nobody knows
-	input     *word  // the here-document that is its standard input; nil if that is anything else
+	words     []word.Word // the first one names the program
+	text      string      // its source
+	shell     bool        // the shell itself runs it, so that builtins count
+	functions bool        // and functions count too
+	more      bool        // data adds arguments that nobody knows
+	input     *word.Word  // the here-document that is its standard input; nil if that is anything else
 }
 
-func (c call) args() []word { return c.words[1:] }
+func (c call) args() []word.Word { return c.words[1:] }
 
 // inner returns the call of a command that c runs, which consists of some of
 // its words.
-func (w *walker) inner(c call, words []word) call {
+func (w *walker) inner(c call, words []word.Word) call {
 	return call{words: words, text: w.frame.textOf(words), more: c.more, input: c.input}
 }
 
@@ -37,7 +39,7 @@ func (w *walker) simple(s *syntax.Stmt, c *syntax.CallExpr) outcome {
 	if words := w.words(c.Args); len(words) > 0 {
 		text := commandText(w.frame.src, s, c)
 		if w.frame.backquotes > 0 {
-			text = join(words).Text
+			text = word.Join(words).Text
 		}
 		out = w.invoke(call{words: words, text: text, shell: true, functions: true, input: w.input(s.Redirs)})
 		w.at = before
@@ -112,7 +114,7 @@ func (w *walker) record(c call) {
 	if words[0].Is("git") {
 		words = gitPlain(w.know.programs["git"].options, words)
 	}
-	plain := join(words).Text
+	plain := word.Join(words).Text
 	key := reportKey{script: w.frame.id, from: c.words[0].From, plain: plain}
 	if w.result.reported[key] {
 		return
@@ -127,7 +129,7 @@ func (w *walker) record(c call) {
 // open returns words joined by spaces with a NUL for what isn't known of them.
 // A word that may expand to nothing includes the space before it. Wildcards count
 // as known: the files that they match exist.
-func open(words []word, more bool) string {
+func open(words []word.Word, more bool) string {
 	var b strings.Builder
 	holes := more
 	for i, x := range words {
@@ -157,7 +159,7 @@ func open(words []word, more bool) string {
 
 // localName returns the words of a command without the program's system
 // directory. Git's own programs become subcommands of git.
-func localName(words []word) []word {
+func localName(words []word.Word) []word.Word {
 	first := words[0]
 	if !strings.Contains(first.Text, "/") {
 		return words
@@ -166,19 +168,19 @@ func localName(words []word) []word {
 	dir, name := path.Split(clean)
 	switch dir {
 	case "/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/":
-		return slices.Concat([]word{renamed(first, name)}, words[1:])
+		return slices.Concat([]word.Word{renamed(first, name)}, words[1:])
 	case "/usr/lib/git-core/", "/usr/libexec/git-core/":
 		if sub, ok := strings.CutPrefix(name, "git-"); ok {
-			return slices.Concat([]word{renamed(first, "git"), renamed(first, sub)}, words[1:])
+			return slices.Concat([]word.Word{renamed(first, "git"), renamed(first, sub)}, words[1:])
 		}
-		return slices.Concat([]word{renamed(first, name)}, words[1:])
+		return slices.Concat([]word.Word{renamed(first, name)}, words[1:])
 	}
 	return words
 }
 
 // renamed returns a word that stands where x does.
-func renamed(x word, text string) word {
-	y := plainWord(text)
+func renamed(x word.Word, text string) word.Word {
+	y := word.Plain(text)
 	y.From, y.To, y.Braced = x.From, x.To, x.Braced
 	return y
 }

@@ -3,6 +3,8 @@ package shell
 import (
 	"strings"
 
+	"github.com/millhand/millhand/tools/shell/word"
+
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -133,9 +135,9 @@ func (w *walker) suspectArithmetic(x syntax.ArithmExpr) {
 }
 
 // holdsCommand reports whether quoted text has a command substitution in it.
-func holdsCommand(x word) bool {
+func holdsCommand(x word.Word) bool {
 	for i := range len(x.Text) {
-		if x.Kinds[i] == quoted && (x.Text[i] == '`' || x.Text[i] == '$' && strings.HasPrefix(x.Text[i:], "$(")) {
+		if x.Kinds[i] == word.Quoted && (x.Text[i] == '`' || x.Text[i] == '$' && strings.HasPrefix(x.Text[i:], "$(")) {
 			return true
 		}
 	}
@@ -145,14 +147,14 @@ func holdsCommand(x word) bool {
 // data analyzes text that becomes a variable's value or a builtin's operand:
 // a[$(x)] runs x once it is used as a number or as the name of a variable, and
 // ($(x)) once it is the value of an array.
-func (w *walker) data(x word) {
+func (w *walker) data(x word.Word) {
 	if runsIfEvaluated(x) {
 		w.result.unknown(ReasonArithmetic, x.Text)
 	}
 }
 
 // runsIfEvaluated reports whether text would run a command if it were evaluated.
-func runsIfEvaluated(x word) bool {
+func runsIfEvaluated(x word.Word) bool {
 	i := strings.IndexAny(x.Text, "[(")
 	for i > 0 && x.Text[i-1] == '$' && x.Text[i] == '(' {
 		next := strings.IndexAny(x.Text[i+1:], "[(")
@@ -182,7 +184,7 @@ func (w *walker) test(x syntax.TestExpr) {
 	switch x := x.(type) {
 	case *syntax.Word:
 		t := w.frame.word(x)
-		if t.Starts("#") && t.Kinds[0] == bare {
+		if t.Starts("#") && t.Kinds[0] == word.Bare {
 			w.result.fail("comment in [[ ]]") // the parser sees none there
 		}
 		w.data(t)

@@ -3,6 +3,8 @@ package shell
 import (
 	"slices"
 	"strings"
+
+	"github.com/millhand/millhand/tools/shell/word"
 )
 
 // program describes how a program that works on files names them on its command
@@ -63,12 +65,12 @@ func runProgram(w *walker, c call, d program) {
 
 // parse parses the program's arguments. Options of other facts count as
 // described, so that they are known when abbreviated.
-func (d program) parse(args []word) parsed {
-	return parseOptions(strings.Join([]string{d.options, d.changes, d.spares, d.names, d.instead}, " "), args, false)
+func (d program) parse(args []word.Word) word.Parsed {
+	return word.ParseOptions(strings.Join([]string{d.options, d.changes, d.spares, d.names, d.instead}, " "), args, false)
 }
 
 // programFiles reports what a program does with its options and operands.
-func programFiles(w *walker, c call, d program, p parsed) {
+func programFiles(w *walker, c call, d program, p word.Parsed) {
 	before := w.at
 	defer func() { w.at = before }()
 	optionEffects(w, p, c)
@@ -78,7 +80,7 @@ func programFiles(w *walker, c call, d program, p parsed) {
 	}
 	if c.more {
 		w.result.unknownPath(c.text, d.writes(p))
-		if strings.ContainsAny(d.options, runMarks) {
+		if strings.ContainsAny(d.options, word.RunMarks) {
 			w.result.unknown(ReasonOption, c.text)
 		}
 	}
@@ -91,19 +93,19 @@ func programFiles(w *walker, c call, d program, p parsed) {
 }
 
 // writes reports whether the program may write what its operands name.
-func (d program) writes(p parsed) bool {
+func (d program) writes(p word.Parsed) bool {
 	return p.Has(d.changes) || strings.Contains(d.use, "write") && !p.Has(d.spares)
 }
 
 // addsPaths reports whether a word may expand to several, which may be files.
-func addsPaths(x word) bool {
-	_, known := home(x)
+func addsPaths(x word.Word) bool {
+	_, known := word.Home(x)
 	return !known && x.Splits()
 }
 
 // programOperands reports the operands of a program, and whether all that are files
 // are known.
-func programOperands(w *walker, c call, d program, p parsed) bool {
+func programOperands(w *walker, c call, d program, p word.Parsed) bool {
 	operands, use := p.Operands, d.use
 	if d.skip > 0 && !p.Has(d.instead) {
 		operands = operands[min(d.skip, len(operands)):]
@@ -119,7 +121,7 @@ func programOperands(w *walker, c call, d program, p parsed) bool {
 		file, write := operand(use, i, len(operands))
 		if file && !x.Is("-") && (!d.hosts || !isRemote(x)) {
 			w.name(x, write, "argument of "+c.words[0].Text)
-			_, known := home(x)
+			_, known := word.Home(x)
 			all = all && known
 		}
 	}
@@ -127,8 +129,8 @@ func programOperands(w *walker, c call, d program, p parsed) bool {
 }
 
 // isRemote reports whether a word is host:path or a URL, not a file.
-func isRemote(x word) bool {
+func isRemote(x word.Word) bool {
 	colon := strings.IndexByte(x.Text, ':')
 	slash := strings.IndexByte(x.Text, '/')
-	return colon > 0 && (slash < 0 || colon < slash) && strings.IndexByte(x.Kinds[:colon], split) < 0
+	return colon > 0 && (slash < 0 || colon < slash) && strings.IndexByte(x.Kinds[:colon], word.Split) < 0
 }

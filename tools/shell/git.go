@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/millhand/millhand/tools/shell/word"
 )
 
 // subcommand describes how a subcommand of git reads its arguments.
@@ -24,8 +26,8 @@ type subcommand struct {
 
 // gitPlain returns the words of a git command without the options before its
 // subcommand.
-func gitPlain(options string, words []word) []word {
-	p := parseOptions(options, words[1:], true)
+func gitPlain(options string, words []word.Word) []word.Word {
+	p := word.ParseOptions(options, words[1:], true)
 	if len(p.Operands) == 0 {
 		return words
 	}
@@ -37,7 +39,7 @@ func gitPlain(options string, words []word) []word {
 func parseGit(w *walker, c call, d program) {
 	before := w.at
 	defer func() { w.at = before }()
-	p := parseOptions(d.options, c.args(), true)
+	p := word.ParseOptions(d.options, c.args(), true)
 	for _, o := range p.Options {
 		gitGlobal(w, o, c, p)
 	}
@@ -61,7 +63,7 @@ func parseGit(w *walker, c call, d program) {
 }
 
 // gitGlobal analyzes one option before the subcommand.
-func gitGlobal(w *walker, o option, c call, p parsed) {
+func gitGlobal(w *walker, o word.Option, c call, p word.Parsed) {
 	writes := len(p.Operands) > 0 && !w.know.git[p.Operands[0].Text].looks
 	switch {
 	case !o.Known:
@@ -73,13 +75,13 @@ func gitGlobal(w *walker, o option, c call, p parsed) {
 		enterDir(w, o.Value)
 	case o.Name == "--git-dir" || o.Name == "--work-tree":
 		w.name(o.Value, writes, o.Name+" of git")
-	case o.Mark == markHides && o.Given:
+	case o.Mark == word.MarkHides && o.Given:
 		w.result.unknown(ReasonSetting, c.text)
 	}
 }
 
 // gitSetting analyzes KEY=VALUE as -c has it.
-func gitSetting(w *walker, x word, c call) {
+func gitSetting(w *walker, x word.Word, c call) {
 	key, value, _ := x.Cut("=")
 	if !key.Literal() || !w.know.harmlessSettings.has(strings.ToLower(key.Text)) && (!startsGitProgram(key.Text) || !harmless(value)) {
 		w.result.unknown(ReasonSetting, c.text)
@@ -96,13 +98,13 @@ func startsGitProgram(key string) bool {
 }
 
 // gitCommand analyzes a subcommand with its arguments.
-func gitCommand(w *walker, name string, sub subcommand, args []word, c call) {
+func gitCommand(w *walker, name string, sub subcommand, args []word.Word, c call) {
 	if sub.unknowable {
 		w.result.unknown(ReasonScript, c.text)
 	}
-	p := parseOptions(sub.options, args, sub.first)
+	p := word.ParseOptions(sub.options, args, sub.first)
 	named := c
-	named.words = []word{plainWord("git " + name)}
+	named.words = []word.Word{word.Plain("git " + name)}
 	optionEffects(w, p, named)
 	switch name {
 	case "bisect":
@@ -126,10 +128,10 @@ func gitCommand(w *walker, name string, sub subcommand, args []word, c call) {
 
 // gitCheckout reports what git checkout writes without "--": files after the
 // branch, or instead of it.
-func gitCheckout(w *walker, p parsed, args []word) {
+func gitCheckout(w *walker, p word.Parsed, args []word.Word) {
 	files := p.Operands
 	switch {
-	case slices.ContainsFunc(args, func(x word) bool { return x.Is("--") }) || p.Has("-b -B --orphan --detach -t --track") || len(files) == 0:
+	case slices.ContainsFunc(args, func(x word.Word) bool { return x.Is("--") }) || p.Has("-b -B --orphan --detach -t --track") || len(files) == 0:
 		return
 	case len(files) > 1:
 		files = files[1:]
@@ -149,7 +151,7 @@ func looksLikeFile(name string) bool {
 
 // changesGit reports whether a subcommand changes files in .git beyond those of
 // every commit: its settings, remotes, branches.
-func (s subcommand) changesGit(p parsed) bool {
+func (s subcommand) changesGit(p word.Parsed) bool {
 	verb := ""
 	if len(p.Operands) > 0 {
 		verb = p.Operands[0].Text
@@ -164,10 +166,10 @@ func (s subcommand) changesGit(p parsed) bool {
 // gitOperands reports the operands that are certainly files: those after "--"
 // and those that look like a path outside. A subcommand that changes files
 // writes them.
-func gitOperands(w *walker, name string, sub subcommand, p parsed, args []word, c call) {
+func gitOperands(w *walker, name string, sub subcommand, p word.Parsed, args []word.Word, c call) {
 	why, write := "argument of git "+name, sub.writes
 	certain := len(p.Operands)
-	if i := slices.IndexFunc(args, func(x word) bool { return x.Is("--") }); i >= 0 {
+	if i := slices.IndexFunc(args, func(x word.Word) bool { return x.Is("--") }); i >= 0 {
 		certain -= len(args) - i - 1
 	}
 	for i, x := range p.Operands {
@@ -184,7 +186,7 @@ func gitOperands(w *walker, name string, sub subcommand, p parsed, args []word, 
 }
 
 // looksLikePath reports whether an operand can only be a path.
-func looksLikePath(x word) bool {
+func looksLikePath(x word.Word) bool {
 	for _, prefix := range []string{"/", "~", "./", "../", "$HOME", "${HOME}", "$PWD"} {
 		if strings.HasPrefix(x.Text, prefix) {
 			return true
@@ -198,20 +200,20 @@ func looksLikePath(x word) bool {
 func (s subcommand) namesFile(i int) bool { return s.files && (s.file == 0 || s.file == i+1) }
 
 // gitRuns analyzes "git bisect run" and "git submodule foreach".
-func gitRuns(w *walker, verb string, operands []word, c call, shell bool) {
-	i := slices.IndexFunc(operands, func(x word) bool { return x.Is(verb) })
+func gitRuns(w *walker, verb string, operands []word.Word, c call, shell bool) {
+	i := slices.IndexFunc(operands, func(x word.Word) bool { return x.Is(verb) })
 	if i < 0 {
-		if slices.ContainsFunc(operands, func(x word) bool { return !x.Literal() }) {
+		if slices.ContainsFunc(operands, func(x word.Word) bool { return !x.Literal() }) {
 			w.result.unknown(ReasonCommand, c.text)
 		}
 		return
 	}
-	p := parseOptions("-q --quiet --recursive", operands[i+1:], true)
+	p := word.ParseOptions("-q --quiet --recursive", operands[i+1:], true)
 	runWrapped(w, c, wrapper{shell: shell && len(p.Operands) == 1}, p.Operands)
 }
 
 // gitConfig reports a setting that is changed, unless it is harmless.
-func gitConfig(w *walker, p parsed, c call) {
+func gitConfig(w *walker, p word.Parsed, c call) {
 	operands := p.Operands
 	if p.Has("--global") && len(operands) > 1 {
 		w.access("~/.gitconfig", true, "--global of git config")
@@ -240,13 +242,13 @@ func gitConfig(w *walker, p parsed, c call) {
 }
 
 // joinSetting returns KEY=VALUE.
-func joinSetting(key, value word) word {
-	return word{Text: key.Text + "=" + value.Text, Kinds: key.Kinds + string(quoted) + value.Kinds, Braced: true}
+func joinSetting(key, value word.Word) word.Word {
+	return word.Word{Text: key.Text + "=" + value.Text, Kinds: key.Kinds + string(word.Quoted) + value.Kinds, Braced: true}
 }
 
 // gitAddresses reports addresses that are commands, ext::CMD, and the settings
 // of a clone.
-func gitAddresses(w *walker, p parsed, c call) {
+func gitAddresses(w *walker, p word.Parsed, c call) {
 	for _, o := range p.Options {
 		if o.Name == "-c" || o.Name == "--config" {
 			gitSetting(w, o.Value, c)

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/millhand/millhand/tools/shell/word"
 )
 
 //go:embed programs.txt
@@ -256,8 +258,8 @@ func programParsers() map[string]func(*walker, call, program) {
 }
 
 // wrapperParsers find the commands of wrappers that need a parser of their own.
-func wrapperParsers() map[string]func(*walker, call, parsed) {
-	return map[string]func(*walker, call, parsed){
+func wrapperParsers() map[string]func(*walker, call, word.Parsed) {
+	return map[string]func(*walker, call, word.Parsed){
 		"env": parseEnv, "flock": parseFlock, "parallel": parseParallel, "ssh": parseSSH, "su": parseSu,
 		"sudo": parseSudo, "typescript": parseScript, "watch": parseWatch, "xargs": parseXargs,
 	}

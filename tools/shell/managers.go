@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/millhand/millhand/tools/shell/word"
 )
 
 // manager describes a program whose subcommands run other programs: package
@@ -25,7 +27,7 @@ func manage(w *walker, c call, m manager) {
 		w.at = before
 		w.frame.inside--
 	}()
-	p := parseOptions(m.options, c.args(), true)
+	p := word.ParseOptions(m.options, c.args(), true)
 	managerOptions(w, p, c, true)
 	words := p.Operands
 	if _, ok := m.runs[""]; ok {
@@ -54,22 +56,22 @@ func manage(w *walker, c call, m manager) {
 	case runs:
 		managed(w, c, m, r, rest)
 	case hasWord(m.scripts, name):
-		q := parseOptions(m.options, rest, true)
+		q := word.ParseOptions(m.options, rest, true)
 		managerOptions(w, q, c, true)
 		runManaged(w, c, q.Operands)
 	case m.own != "" && !hasWord(m.own, name):
 		runManaged(w, c, words)
 	default:
-		managerOptions(w, parseOptions(m.options, rest, m.first), c, false)
+		managerOptions(w, word.ParseOptions(m.options, rest, m.first), c, false)
 	}
 }
 
 // managed analyzes the command behind a subcommand that runs it.
-func managed(w *walker, c call, m manager, r wrapper, words []word) {
-	p := parseOptions(r.options+" "+m.options, words, !r.permute)
+func managed(w *walker, c call, m manager, r wrapper, words []word.Word) {
+	p := word.ParseOptions(r.options+" "+m.options, words, !r.permute)
 	managerOptions(w, p, c, true)
 	words = operandsBefore(w, r, p.Operands, c)
-	if i := slices.IndexFunc(words, func(x word) bool { return x.Is("--") }); m.behind && i >= 0 {
+	if i := slices.IndexFunc(words, func(x word.Word) bool { return x.Is("--") }); m.behind && i >= 0 {
 		words = words[i+1:]
 	}
 	runManaged(w, c, words)
@@ -77,7 +79,7 @@ func managed(w *walker, c call, m manager, r wrapper, words []word) {
 
 // runManaged analyzes the words of a command that a package manager runs, which may
 // name a package and its version instead of a program.
-func runManaged(w *walker, c call, words []word) {
+func runManaged(w *walker, c call, words []word.Word) {
 	if len(words) == 0 {
 		if c.more {
 			w.result.unknown(ReasonCommand, c.text)
@@ -86,21 +88,21 @@ func runManaged(w *walker, c call, words []word) {
 	}
 	first := words[0]
 	if i := strings.LastIndexByte(first.Text, '@'); i > 0 && first.Literal() {
-		words = slices.Concat([]word{renamed(first, first.Text[:i])}, words[1:])
+		words = slices.Concat([]word.Word{renamed(first, first.Text[:i])}, words[1:])
 	}
 	runWrapped(w, c, wrapper{}, words)
 }
 
 // managerOptions reports options, and changes to the directories that they name.
 // Where a command stands behind them, one that isn't known makes it unknown.
-func managerOptions(w *walker, p parsed, c call, runs bool) {
+func managerOptions(w *walker, p word.Parsed, c call, runs bool) {
 	for _, o := range p.Options {
 		if !o.Known && runs {
 			w.result.unknown(ReasonOption, c.text)
 		}
 	}
 	for _, o := range p.Options {
-		if o.Mark == markEnters && o.Given {
+		if o.Mark == word.MarkEnters && o.Given {
 			beyond(w, o.Value, o.Name+" of "+c.words[0].Text)
 		}
 	}
@@ -110,8 +112,8 @@ func managerOptions(w *walker, p parsed, c call, runs bool) {
 
 // beyond reports a directory in which a program works: one outside is written; one
 // inside counts as cd does, which only reads it.
-func beyond(w *walker, x word, why string) {
-	if _, known := home(x); known && (isRooted(x.Text) || strings.HasPrefix(path.Clean(x.Text), "..")) {
+func beyond(w *walker, x word.Word, why string) {
+	if _, known := word.Home(x); known && (isRooted(x.Text) || strings.HasPrefix(path.Clean(x.Text), "..")) {
 		w.name(x, true, why)
 	}
 }

@@ -1,28 +1,30 @@
 package shell
 
+import "github.com/millhand/millhand/tools/shell/word"
+
 // optionEffects reports what a command's options do.
-func optionEffects(w *walker, p parsed, c call) {
+func optionEffects(w *walker, p word.Parsed, c call) {
 	if p.Unsure {
 		w.result.unknown(ReasonOption, c.text)
 	}
 	for _, o := range p.Options {
 		why := o.Name + " of " + c.words[0].Text
 		switch {
-		case o.Mark == markOpaque:
+		case o.Mark == word.MarkOpaque:
 			w.result.unknown(ReasonOption, c.text)
-		case !o.Given || o.Mark != markHides && o.Mark != markRuns && o.Value.Is("-"):
-		case o.Mark == markReads || o.Mark == markEnters || o.Mark == markLists:
+		case !o.Given || o.Mark != word.MarkHides && o.Mark != word.MarkRuns && o.Value.Is("-"):
+		case o.Mark == word.MarkReads || o.Mark == word.MarkEnters || o.Mark == word.MarkLists:
 			w.name(o.Value, false, why)
-			if o.Mark == markLists {
+			if o.Mark == word.MarkLists {
 				w.result.unknownPath(c.text, false)
 			}
-		case o.Mark == markWrites:
+		case o.Mark == word.MarkWrites:
 			w.name(o.Value, true, why)
-		case o.Mark == markHides:
+		case o.Mark == word.MarkHides:
 			w.result.unknown(ReasonOption, c.text)
-		case o.Mark == markRuns:
+		case o.Mark == word.MarkRuns:
 			w.text(o.Value, c)
-		case o.Mark == markAssigns:
+		case o.Mark == word.MarkAssigns:
 			changeNamed(w, o.Value)
 		}
 	}
@@ -30,11 +32,11 @@ func optionEffects(w *walker, p parsed, c call) {
 
 // text walks text that a new shell would run. If it isn't known completely, what
 // can be read of it is reported all the same.
-func (w *walker) text(x word, c call) {
+func (w *walker) text(x word.Word, c call) {
 	w.textIn(x, c, false)
 }
 
-func (w *walker) textIn(x word, c call, sameShell bool) outcome {
+func (w *walker) textIn(x word.Word, c call, sameShell bool) outcome {
 	if x.Literal() {
 		return w.script(x.Text, sameShell)
 	}

@@ -4,13 +4,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/tools/shell/word"
+
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 )
 
 // words expands braces and resolves quotes.
-func (w *walker) words(list []*syntax.Word) []word {
-	var out []word
+func (w *walker) words(list []*syntax.Word) []word.Word {
+	var out []word.Word
 	for _, x := range list {
 		out = append(out, w.braces(x)...)
 		if len(out) > maxWords {
@@ -22,14 +24,14 @@ func (w *walker) words(list []*syntax.Word) []word {
 }
 
 // braces returns what a word is after brace expansion.
-func (w *walker) braces(x *syntax.Word) []word {
+func (w *walker) braces(x *syntax.Word) []word.Word {
 	c := &syntax.Word{Parts: append([]syntax.WordPart(nil), x.Parts...)}
 	isBraces := func(p syntax.WordPart) bool { _, ok := p.(*syntax.BraceExp); return ok }
 	if !syntax.SplitBraces(c) || !slices.ContainsFunc(c.Parts, isBraces) {
-		return []word{w.frame.word(x)}
+		return []word.Word{w.frame.word(x)}
 	}
 	from, to := int(x.Pos().Offset()), int(x.End().Offset())
-	var out []word
+	var out []word.Word
 	for e, err := range expand.BracesSeq(nil, c) {
 		if err != nil || len(out) > maxWords {
 			w.result.fail("brace expansion results in more than %d words", maxWords)
@@ -40,7 +42,7 @@ func (w *walker) braces(x *syntax.Word) []word {
 		if r.text.Len() == 0 && !r.quotes {
 			continue // bash drops empty words such as those of {,}
 		}
-		out = append(out, word{Text: r.text.String(), Kinds: r.kinds.String(), From: from, To: to, Braced: true})
+		out = append(out, word.Word{Text: r.text.String(), Kinds: r.kinds.String(), From: from, To: to, Braced: true})
 	}
 	return out
 }
@@ -77,14 +79,14 @@ func (r *resolver) parts(parts []syntax.WordPart, special string) {
 			r.lit(p.Value, special)
 		case *syntax.SglQuoted:
 			r.quotes = true
-			r.add(singleQuoted(p), quoted)
+			r.add(singleQuoted(p), word.Quoted)
 		case *syntax.DblQuoted:
 			r.quotes = true
 			r.parts(p.Parts, inDouble)
 		case *syntax.ExtGlob:
-			r.add(p.Op.String()+p.Pattern.Value+")", pattern)
+			r.add(p.Op.String()+p.Pattern.Value+")", word.Pattern)
 		case *syntax.ProcSubst:
-			r.add(r.expansion(p), channel)
+			r.add(r.expansion(p), word.Channel)
 		default:
 			r.add(r.expansion(p), expansionKind(p, special != ""))
 		}
@@ -113,27 +115,27 @@ func singleQuoted(q *syntax.SglQuoted) string {
 // expansionKind returns whether an expansion's value stays one word.
 func expansionKind(p syntax.WordPart, inQuotes bool) byte {
 	if !inQuotes {
-		return split
+		return word.Split
 	}
 	e, ok := p.(*syntax.ParamExp)
 	if !ok {
-		return single
+		return word.Single
 	}
 	list := e.Param != nil && e.Param.Value == "@"
 	if index, ok := e.Index.(*syntax.Word); ok {
 		list = list || index.Lit() == "@"
 	}
 	if list || e.Names != 0 || e.Excl {
-		return split
+		return word.Split
 	}
-	return single
+	return word.Single
 }
 
 // lit adds text, resolving its backslashes.
 func (r *resolver) lit(s, special string) {
-	kind := byte(quoted)
+	kind := byte(word.Quoted)
 	if special == "" {
-		kind = bare
+		kind = word.Bare
 	}
 	for i := 0; i < len(s); i++ {
 		escape := s[i] == '\\' && i+1 < len(s)
@@ -141,10 +143,10 @@ func (r *resolver) lit(s, special string) {
 		case escape && special == "":
 			i++
 			r.quotes = true
-			r.add(s[i:i+1], quoted)
+			r.add(s[i:i+1], word.Quoted)
 		case escape && strings.IndexByte(special, s[i+1]) >= 0:
 			i++
-			r.add(s[i:i+1], quoted)
+			r.add(s[i:i+1], word.Quoted)
 		default:
 			r.add(s[i:i+1], kind)
 		}

@@ -3,6 +3,8 @@ package shell
 import (
 	"strings"
 
+	"github.com/millhand/millhand/tools/shell/word"
+
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -36,7 +38,7 @@ func (w *walker) bodyText(r *syntax.Redirect) {
 	}
 }
 
-func (w *walker) redirect(r *syntax.Redirect, x word) {
+func (w *walker) redirect(r *syntax.Redirect, x word.Word) {
 	write := true
 	switch r.Op {
 	case syntax.RdrIn:
@@ -68,9 +70,9 @@ func (w *walker) redirect(r *syntax.Redirect, x word) {
 // expandsTwice reports whether there is something in quotes in the word of ">&"
 // that may be special: bash expands the word of that operator, and then the
 // result.
-func expandsTwice(x word) bool {
+func expandsTwice(x word.Word) bool {
 	for i := range len(x.Text) {
-		if x.Kinds[i] == quoted && !isName(x.Text[i]) && strings.IndexByte("/.-+,:@% ", x.Text[i]) < 0 {
+		if x.Kinds[i] == word.Quoted && !isName(x.Text[i]) && strings.IndexByte("/.-+,:@% ", x.Text[i]) < 0 {
 			return true
 		}
 	}
@@ -78,8 +80,8 @@ func expandsTwice(x word) bool {
 }
 
 // input returns the here-document or here-string that a command reads.
-func (w *walker) input(redirs []*syntax.Redirect) *word {
-	var in *word
+func (w *walker) input(redirs []*syntax.Redirect) *word.Word {
+	var in *word.Word
 	for _, r := range redirs {
 		if r.N != nil && r.N.Value != "0" {
 			continue

@@ -3,6 +3,8 @@ package shell
 import (
 	"strings"
 
+	"github.com/millhand/millhand/tools/shell/word"
+
 	"github.com/millhand/millhand/tools/shell/script"
 )
 
@@ -33,8 +35,8 @@ func parseSed(w *walker, c call, d program) {
 }
 
 // sedScripts returns the sections of the script, each of which is lines of it.
-func sedScripts(p parsed) []word {
-	var scripts []word
+func sedScripts(p word.Parsed) []word.Word {
+	var scripts []word.Word
 	for _, o := range p.Options {
 		if (o.Name == "-e" || o.Name == "--expression") && o.Given {
 			scripts = append(scripts, o.Value)
@@ -52,13 +54,13 @@ func sedEffects(w *walker, text string, c call) {
 	s := script.ReadSed(text)
 	for _, f := range s.Files {
 		if f.Name != "-" {
-			w.name(plainWord(f.Name), f.Write, "script of sed")
+			w.name(word.Plain(f.Name), f.Write, "script of sed")
 		}
 	}
 	if s.Bad || s.Runs {
 		w.result.unknown(ReasonScript, c.text)
 	}
 	for _, command := range s.Commands {
-		w.text(plainWord(command), c)
+		w.text(word.Plain(command), c)
 	}
 }

@@ -1,20 +1,24 @@
 package shell
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/millhand/millhand/tools/shell/word"
+)
 
 // shellCall is a shell's arguments after parsing.
 type shellCall struct {
-	command  bool   // -c: the first operand is a script
-	stdin    bool   // -s: the script is on its standard input
-	idle     bool   // it only prints its help or version
-	startup  []word // files given as its startup files
-	settings []word // options set by name
-	operands []word
+	command  bool        // -c: the first operand is a script
+	stdin    bool        // -s: the script is on its standard input
+	idle     bool        // it only prints its help or version
+	startup  []word.Word // files given as its startup files
+	settings []word.Word // options set by name
+	operands []word.Word
 }
 
 // parseShell reads the arguments of a shell. An expansion among the options
 // counts as an operand.
-func parseShell(args []word) shellCall {
+func parseShell(args []word.Word) shellCall {
 	var s shellCall
 	for len(args) > 0 {
 		x := args[0]
@@ -46,7 +50,7 @@ func isLongOption(name string) bool {
 	return false
 }
 
-func (s *shellCall) short(x word, args []word) []word {
+func (s *shellCall) short(x word.Word, args []word.Word) []word.Word {
 	for _, letter := range x.Text[1:] {
 		switch letter {
 		case 'c':
@@ -63,7 +67,7 @@ func (s *shellCall) short(x word, args []word) []word {
 	return args
 }
 
-func (s *shellCall) long(x word, args []word) []word {
+func (s *shellCall) long(x word.Word, args []word.Word) []word.Word {
 	switch name, tail, equals := x.Cut("="); strings.TrimLeft(name.Text, "-") {
 	case "rcfile", "init-file":
 		if equals {
@@ -88,7 +92,7 @@ func runShell(w *walker, c call) {
 		w.name(x, false, "startup file of "+c.words[0].Text)
 	}
 	for _, x := range s.settings {
-		shellOptions(w, call{words: []word{plainWord("shopt"), x}, text: c.text})
+		shellOptions(w, call{words: []word.Word{word.Plain("shopt"), x}, text: c.text})
 	}
 	switch {
 	case s.idle:
@@ -121,10 +125,10 @@ func shellInput(w *walker, c call) {
 }
 
 // shellFile analyzes a shell that runs a file.
-func shellFile(w *walker, x word, c call) {
-	known, literal := home(x)
+func shellFile(w *walker, x word.Word, c call) {
+	known, literal := word.Home(x)
 	switch {
-	case x.Kinds != "" && strings.Trim(x.Kinds, string(channel)) == "",
+	case x.Kinds != "" && strings.Trim(x.Kinds, string(word.Channel)) == "",
 		strings.HasPrefix(x.Text, "/dev/") || strings.HasPrefix(x.Text, "/proc/"):
 		w.result.unknown(ReasonInput, c.text)
 	case !literal || x.Wildcard() >= 0:
@@ -133,7 +137,7 @@ func shellFile(w *walker, x word, c call) {
 		w.result.unknown(ReasonFile, c.text) // a shell looks up its script in PATH too
 		fallthrough
 	default:
-		w.result.run = append(w.result.run, execution{path: spelled(known), at: w.at, text: c.text})
+		w.result.run = append(w.result.run, execution{path: word.Spelled(known), at: w.at, text: c.text})
 	}
 	w.name(x, false, "script of "+c.words[0].Text)
 }

@@ -1,10 +1,14 @@
 package shell
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/millhand/millhand/tools/shell/word"
+)
 
 // parseTar reads or writes an archive, and the files in it.
 func parseTar(w *walker, c call, d program) {
-	p := parseOptions(d.options, oldTarOptions(d.options, c.args()), false)
+	p := word.ParseOptions(d.options, oldTarOptions(d.options, c.args()), false)
 	before := w.at
 	defer func() { w.at = before }()
 	optionEffects(w, p, c)
@@ -38,7 +42,7 @@ func parseTar(w *walker, c call, d program) {
 
 // tarArchive reports the archive; for one on another machine tar runs a
 // program.
-func tarArchive(w *walker, x word, write bool, c call) {
+func tarArchive(w *walker, x word.Word, write bool, c call) {
 	switch {
 	case x.Is("-"):
 	case isRemote(x):
@@ -50,7 +54,7 @@ func tarArchive(w *walker, x word, write bool, c call) {
 
 // tarExtracts reports where an archive is unpacked. Its names can lead
 // anywhere with -P.
-func tarExtracts(w *walker, p parsed, c call) {
+func tarExtracts(w *walker, p word.Parsed, c call) {
 	if p.Has("-O --to-stdout --to-command") {
 		return
 	}
@@ -61,16 +65,16 @@ func tarExtracts(w *walker, p parsed, c call) {
 }
 
 // oldTarOptions rewrites options without a dash: "tar xf a" is "tar -x -f a".
-func oldTarOptions(options string, args []word) []word {
+func oldTarOptions(options string, args []word.Word) []word.Word {
 	if len(args) == 0 || args[0].Text == "" || !args[0].Literal() || strings.HasPrefix(args[0].Text, "-") {
 		return args
 	}
 	letters, rest := args[0].Text, args[1:]
-	var out []word
+	var out []word.Word
 	for _, l := range letters {
-		o := plainWord("-" + string(l))
+		o := word.Plain("-" + string(l))
 		out = append(out, o)
-		if _, mark, _ := lookup(options, o.Text); hasValue(mark) && len(rest) > 0 {
+		if _, mark, _ := word.Lookup(options, o.Text); word.HasValue(mark) && len(rest) > 0 {
 			out = append(out, rest[0])
 			rest = rest[1:]
 		}

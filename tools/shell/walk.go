@@ -3,6 +3,8 @@ package shell
 import (
 	"maps"
 
+	"github.com/millhand/millhand/tools/shell/word"
+
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -22,7 +24,7 @@ type walker struct {
 	jumps   places // where it was when it left the loop or function early
 	all     places // where any shell of the line has been
 	traps   []trap
-	matches []word // what find's {} stands for
+	matches []word.Word // what find's {} stands for
 
 	// A text such as a[$(x)], and a computation that evaluates what it is
 	// given, are harmless each for itself.

@@ -4,27 +4,29 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/tools/shell/word"
+
 	"mvdan.cc/sh/v3/syntax"
 )
 
 // wrapper describes how a program that runs another finds it on its command line.
 // An option that isn't described makes the command unknown.
 type wrapper struct {
-	options string                            // in the notation of options.go
-	before  string                            // operands before the command: "-" not a file, "<" a file that is read, ">" one that is written
-	idle    string                            // options with which it runs nothing
-	assigns bool                              // assignments may precede the command
-	shell   bool                              // the command's words are joined and given to a shell
-	each    bool                              // every operand is a script
-	starts  bool                              // without a command a shell is started
-	inShell bool                              // builtins of this shell are run as such
-	permute bool                              // options may follow operands
-	code    func(w *walker, c call, p parsed) // a parser of its own that finds the command
+	options string                                 // in the notation of options.go
+	before  string                                 // operands before the command: "-" not a file, "<" a file that is read, ">" one that is written
+	idle    string                                 // options with which it runs nothing
+	assigns bool                                   // assignments may precede the command
+	shell   bool                                   // the command's words are joined and given to a shell
+	each    bool                                   // every operand is a script
+	starts  bool                                   // without a command a shell is started
+	inShell bool                                   // builtins of this shell are run as such
+	permute bool                                   // options may follow operands
+	code    func(w *walker, c call, p word.Parsed) // a parser of its own that finds the command
 }
 
 // unwrap analyzes the command that a program runs.
 func unwrap(w *walker, c call, r wrapper) outcome {
-	p := parseOptions(r.options, c.args(), !r.permute)
+	p := word.ParseOptions(r.options, c.args(), !r.permute)
 	for _, o := range p.Options {
 		if !o.Known && strings.Trim(o.Name, "-0123456789") != "" {
 			w.result.unknown(ReasonOption, c.text)
@@ -45,26 +47,26 @@ func unwrap(w *walker, c call, r wrapper) outcome {
 }
 
 // enterOptions changes to the directories that options name.
-func enterOptions(w *walker, p parsed) {
+func enterOptions(w *walker, p word.Parsed) {
 	for _, o := range p.Options {
-		if o.Mark == markEnters && o.Given {
+		if o.Mark == word.MarkEnters && o.Given {
 			enterDir(w, o.Value)
 		}
 	}
 }
 
 // enterDir changes the directory for what follows.
-func enterDir(w *walker, x word) {
-	x, known := home(x)
+func enterDir(w *walker, x word.Word) {
+	x, known := word.Home(x)
 	if !known || x.Wildcard() >= 0 {
 		w.at = places{anywhere: true}
 		return
 	}
-	w.at = w.at.enter(spelled(x))
+	w.at = w.at.enter(word.Spelled(x))
 }
 
 // operandsBefore skips the operands and assignments before a command.
-func operandsBefore(w *walker, r wrapper, words []word, c call) []word {
+func operandsBefore(w *walker, r wrapper, words []word.Word, c call) []word.Word {
 	for _, use := range r.before {
 		if len(words) == 0 {
 			return nil
@@ -81,7 +83,7 @@ func operandsBefore(w *walker, r wrapper, words []word, c call) []word {
 }
 
 // assignmentsBefore skips the assignments before a command.
-func assignmentsBefore(w *walker, words []word) []word {
+func assignmentsBefore(w *walker, words []word.Word) []word.Word {
 	for len(words) > 0 {
 		if _, _, ok := words[0].Cut("="); !ok {
 			break
@@ -93,7 +95,7 @@ func assignmentsBefore(w *walker, words []word) []word {
 }
 
 // runWrapped analyzes the words of the command that c runs.
-func runWrapped(w *walker, c call, r wrapper, words []word) outcome {
+func runWrapped(w *walker, c call, r wrapper, words []word.Word) outcome {
 	switch {
 	case len(words) == 0 && r.starts:
 		shellInput(w, c)
@@ -106,7 +108,7 @@ func runWrapped(w *walker, c call, r wrapper, words []word) outcome {
 			w.text(x, c)
 		}
 	case r.shell:
-		w.text(join(words), c)
+		w.text(word.Join(words), c)
 	default:
 		inner := w.inner(c, words)
 		inner.shell = c.shell && r.inShell
@@ -116,7 +118,7 @@ func runWrapped(w *walker, c call, r wrapper, words []word) outcome {
 }
 
 // parseEnv finds the command after assignments; -S splits a string into words.
-func parseEnv(w *walker, c call, p parsed) {
+func parseEnv(w *walker, c call, p word.Parsed) {
 	words := p.Operands
 	if len(words) > 0 && words[0].Is("-") {
 		words = words[1:]
@@ -133,7 +135,7 @@ func parseEnv(w *walker, c call, p parsed) {
 
 // splitString returns the words of env -S. Where its rules aren't those of the
 // shell, the words aren't known.
-func splitString(w *walker, x word, c call) []word {
+func splitString(w *walker, x word.Word, c call) []word.Word {
 	if !x.Literal() || strings.ContainsAny(x.Text, ";|&<>()$`\\#*?[]{}~!\n") {
 		w.text(x, c)
 		w.result.unknown(ReasonScript, c.text)
@@ -145,7 +147,7 @@ func splitString(w *walker, x word, c call) []word {
 		w.result.unknown(ReasonScript, c.text)
 		return nil
 	}
-	var words []word
+	var words []word.Word
 	for _, stmt := range s.file.Stmts {
 		if simple, ok := stmt.Cmd.(*syntax.CallExpr); ok {
 			w.within(text, s.id, func() { words = w.words(simple.Args) })
@@ -158,7 +160,7 @@ func splitString(w *walker, x word, c call) []word {
 }
 
 // parseSudo finds the command, the files to edit (-e) or a shell (-s, -i).
-func parseSudo(w *walker, c call, p parsed) {
+func parseSudo(w *walker, c call, p word.Parsed) {
 	if p.Has("-e --edit") {
 		for _, x := range p.Operands {
 			w.name(x, true, "argument of sudo -e")
@@ -170,11 +172,11 @@ func parseSudo(w *walker, c call, p parsed) {
 
 // parseSu finds the command of su and runuser: a script with -c, which is read with the options, a
 // command with -u, else a shell.
-func parseSu(w *walker, c call, p parsed) {
+func parseSu(w *walker, c call, p word.Parsed) {
 	switch {
 	case p.Has("-c --command --session-command"):
 	case p.Has("-u --user"):
-		runWrapped(w, c, wrapper{}, parseOptions(w.know.wrappers["su"].options, c.args(), true).Operands)
+		runWrapped(w, c, wrapper{}, word.ParseOptions(w.know.wrappers["su"].options, c.args(), true).Operands)
 	case len(p.Operands) > 1 && !(len(p.Operands) == 2 && p.Operands[0].Is("-")):
 		w.result.unknown(ReasonScript, c.text)
 	default:
@@ -184,11 +186,11 @@ func parseSu(w *walker, c call, p parsed) {
 
 // parseSSH finds the command that a shell on another machine runs. Options may
 // follow the host too.
-func parseSSH(w *walker, c call, p parsed) {
+func parseSSH(w *walker, c call, p word.Parsed) {
 	if len(p.Operands) == 0 {
 		return
 	}
-	p = parseOptions(w.know.wrappers["ssh"].options, p.Operands[1:], true)
+	p = word.ParseOptions(w.know.wrappers["ssh"].options, p.Operands[1:], true)
 	optionEffects(w, p, c)
 	remote := w.frame.remote
 	w.frame.remote = true
@@ -197,7 +199,7 @@ func parseSSH(w *walker, c call, p parsed) {
 }
 
 // parseFlock skips the lock, a file or a descriptor.
-func parseFlock(w *walker, c call, p parsed) {
+func parseFlock(w *walker, c call, p word.Parsed) {
 	words := p.Operands
 	if len(words) == 0 {
 		return
@@ -214,7 +216,7 @@ func parseFlock(w *walker, c call, p parsed) {
 }
 
 // parseScript reports the file to which script writes the output of a command.
-func parseScript(w *walker, c call, p parsed) {
+func parseScript(w *walker, c call, p word.Parsed) {
 	if len(p.Operands) == 0 {
 		w.access("typescript", true, "output of script")
 	} else {
@@ -229,13 +231,13 @@ func parseScript(w *walker, c call, p parsed) {
 }
 
 // parseWatch finds the command, which a shell runs unless -x is given.
-func parseWatch(w *walker, c call, p parsed) {
+func parseWatch(w *walker, c call, p word.Parsed) {
 	runWrapped(w, c, wrapper{shell: !p.Has("-x --exec")}, p.Operands)
 }
 
 // parseXargs finds the command, to which arguments from standard input are added,
 // or replace a mark in it.
-func parseXargs(w *walker, c call, p parsed) {
+func parseXargs(w *walker, c call, p word.Parsed) {
 	mark := ""
 	for _, o := range p.Options {
 		switch {
@@ -250,17 +252,17 @@ func parseXargs(w *walker, c call, p parsed) {
 	}
 	c.more, c.input = mark == "", nil
 	if len(p.Operands) == 0 {
-		p.Operands = []word{plainWord("echo")}
+		p.Operands = []word.Word{word.Plain("echo")}
 	}
-	runWrapped(w, c, wrapper{}, substitute(p.Operands, mark, single))
+	runWrapped(w, c, wrapper{}, word.Substitute(p.Operands, mark, word.Single))
 }
 
 // parseParallel finds the command line that a shell reads for each argument.
-func parseParallel(w *walker, c call, p parsed) {
+func parseParallel(w *walker, c call, p word.Parsed) {
 	w.result.unknown(ReasonScript, c.text)
 	words := p.Operands
-	if i := slices.IndexFunc(words, func(x word) bool { return strings.HasPrefix(x.Text, ":::") }); i >= 0 {
+	if i := slices.IndexFunc(words, func(x word.Word) bool { return strings.HasPrefix(x.Text, ":::") }); i >= 0 {
 		words = words[:i]
 	}
-	w.text(join(words), c)
+	w.text(word.Join(words), c)
 }
