@@ -23,14 +23,17 @@ const maxMessage = 32 << 20
 var errMessageSize = fmt.Errorf("message exceeds %d MiB", maxMessage>>20)
 
 // conn is a connection to a server through its standard input and output: a message is a
-// line with a JSON object. It implements the SDK's Transport, too.
+// line with a JSON object. It is that of the SDK's IOTransport, which reads through a filter,
+// because one line that is not a message ends its connection, and which writes with the time
+// that a context leaves, because it waits for a server that does not read. It implements the SDK's Transport, too.
 type conn struct {
+	sdk.Connection
 	service *proc.Service
+	life    context.Context //nolint:containedctx // of the server
 	lines   *bufio.Reader
 	inbox   *inbox
-
-	closing sync.Once
 	writing chan struct{} // has one element while nobody writes
+	sent    int           // bytes of the message that is written
 
 	mu     sync.Mutex
 	broken bool  // the server ended, or closed its input or output
@@ -38,58 +41,87 @@ type conn struct {
 	failed error // why the connection was closed; nil if the server ended
 }
 
-func newConn(service *proc.Service, notify func(Notice)) *conn {
-	c := &conn{service: service, lines: bufio.NewReaderSize(service, 64<<10), inbox: newInbox(notify), writing: make(chan struct{}, 1)}
+func newConn(life context.Context, service *proc.Service, notify func(Notice)) (c *conn, err error) {
+	c = &conn{service: service, life: life, lines: bufio.NewReaderSize(service, 64<<10), inbox: newInbox(notify), writing: make(chan struct{}, 1)}
 	c.writing <- struct{}{}
-	return c
+	pipe := &messages{conn: c}
+	c.Connection, err = (&sdk.IOTransport{Reader: pipe, Writer: pipe, MaxLineLength: -1}).Connect(life)
+	return c, err
 }
 
 // Connect implements the SDK's Transport.
 func (c *conn) Connect(context.Context) (sdk.Connection, error) { return c, nil }
-
-// SessionID implements the SDK's Connection.
-func (c *conn) SessionID() string { return "" }
 
 // Close ends the server.
 func (c *conn) Close() error {
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
-	c.closing.Do(c.service.Close)
+	return c.Connection.Close()
+}
+
+// messages are the standard output of a server without the lines that are not messages, and
+// its standard input, for the SDK.
+type messages struct {
+	conn *conn
+	rest []byte // of a message
+}
+
+// Read returns the next bytes of a message, each of which is a line.
+func (m *messages) Read(p []byte) (int, error) {
+	for len(m.rest) == 0 {
+		var err error
+		if m.rest, err = m.conn.next(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, m.rest)
+	m.rest = m.rest[n:]
+	return n, nil
+}
+
+// Write writes a message.
+func (m *messages) Write(line []byte) (n int, err error) {
+	m.conn.sent, err = m.conn.service.Write(line)
+	return m.conn.sent, err
+}
+
+// Close ends the server.
+func (m *messages) Close() error {
+	m.conn.service.Close()
 	return nil
 }
 
-// Read returns the next message.
-func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
-	for {
-		line, err := readLine(c.lines)
-		if err != nil {
-			c.lost()
-			if errors.Is(err, errMessageSize) {
-				c.fail(err)
-			}
-			return nil, err
+// next returns the next line of the server for the SDK; nil for a line that the SDK does not get.
+func (c *conn) next() ([]byte, error) {
+	line, err := readLine(c.lines)
+	if err != nil {
+		c.lost()
+		if errors.Is(err, errMessageSize) {
+			c.fail(err)
 		}
-		line = bytes.TrimSpace(line)
-		if len(line) == 0 {
-			continue
-		}
-		message, refusal := c.inbox.take(line)
-		if refusal != nil {
-			c.refuse(ctx, refusal)
-		}
-		if message != nil {
-			return message, nil
-		}
+		return nil, err
 	}
+	if line = bytes.TrimSpace(line); len(line) == 0 {
+		return nil, nil
+	}
+	message, refusal := c.inbox.take(line)
+	if refusal != nil {
+		c.refuse(refusal)
+	}
+	if message == nil {
+		return nil, nil
+	}
+	line, err = jsonrpc.EncodeMessage(message)
+	return append(line, '\n'), err
 }
 
 // refusalTimeout is how long a server may take to read a refusal.
 const refusalTimeout = 5 * time.Second
 
 // refuse answers a request of the server with an error.
-func (c *conn) refuse(ctx context.Context, refusal *jsonrpc.Response) {
-	ctx, cancel := context.WithTimeout(ctx, refusalTimeout)
+func (c *conn) refuse(refusal *jsonrpc.Response) {
+	ctx, cancel := context.WithTimeout(c.life, refusalTimeout)
 	defer cancel()
 	c.Write(ctx, refusal) //nolint:errcheck // the server can't be told
 }
@@ -118,10 +150,6 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 // Write sends a message. If ctx ends while the server does not read, the connection is
 // closed, because the server may have received a substring of the message.
 func (c *conn) Write(ctx context.Context, message jsonrpc.Message) error {
-	line, err := jsonrpc.EncodeMessage(message)
-	if err != nil {
-		return fmt.Errorf("encode a message: %w", err)
-	}
 	c.inbox.note(message)
 	select {
 	case <-c.writing:
@@ -129,12 +157,18 @@ func (c *conn) Write(ctx context.Context, message jsonrpc.Message) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	stop := context.AfterFunc(ctx, func() { c.service.SetWriteDeadline(time.Unix(1, 0)) }) //nolint:errcheck // pipes have deadlines
-	n, err := c.service.Write(append(line, '\n'))
+	c.sent = 0
+	late := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		c.service.SetWriteDeadline(time.Unix(1, 0)) //nolint:errcheck // pipes have deadlines
+		close(late)
+	})
+	err := c.Connection.Write(ctx, message)
 	if !stop() {
+		<-late
 		c.service.SetWriteDeadline(time.Time{}) //nolint:errcheck // pipes have deadlines
 	}
-	if err != nil && n > 0 && ctx.Err() != nil {
+	if err != nil && c.sent > 0 && ctx.Err() != nil {
 		c.fail(errors.New("it does not read its input"))
 	}
 	if err != nil && ctx.Err() != nil {

@@ -3,7 +3,7 @@
 // server is started again if it ends. Who may call which tool is decided by package permission, and package
 // extension offers the tools to sessions.
 //
-// The protocol is that of the SDK, the transport is our own: output that is not a message
-// is ignored, a message has a maximum size, and a server that reads or writes nothing
-// delays nobody.
+// The protocol and the transport of processes are those of the SDK, behind a filter of our own; the transport
+// over HTTP is our own: output that is not a message is ignored, a message has a maximum size, and a server
+// that reads or writes nothing delays nobody.
 package mcp

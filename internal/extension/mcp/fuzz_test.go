@@ -98,6 +98,11 @@ func FuzzMessages(f *testing.F) {
 			if refusal != nil {
 				responses++
 			}
+			if message != nil {
+				if one, err := jsonrpc.EncodeMessage(message); err != nil || !json.Valid(one) || bytes.Contains(one, []byte("\n")) {
+					t.Errorf("the message of %q can't be encoded as a line: %q, %v", line, one, err)
+				}
+			}
 			if r, ok := message.(*jsonrpc.Response); ok && r.Error == nil && len(r.Result) > 0 && !json.Valid(r.Result) {
 				t.Errorf("result %q of %q is not JSON", r.Result, line)
 			}

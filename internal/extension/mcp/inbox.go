@@ -78,9 +78,10 @@ func (b *inbox) take(text []byte) (jsonrpc.Message, *jsonrpc.Response) {
 	return nil, nil
 }
 
-// decode decodes a message; nil for other lines.
+// decode decodes a message; nil for other lines. The SDK's decoder accepts texts that are not JSON, which
+// can't be encoded again.
 func decode(line []byte) jsonrpc.Message {
-	if len(line) == 0 || line[0] != '{' {
+	if len(line) == 0 || line[0] != '{' || !json.Valid(line) {
 		return nil
 	}
 	message, err := jsonrpc.DecodeMessage(line)

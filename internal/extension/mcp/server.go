@@ -67,7 +67,7 @@ func (c *Config) open(ctx context.Context) (connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newConn(service, c.Notify), nil
+	return newConn(ctx, service, c.Notify)
 }
 
 // Tool is a tool of a server.
