@@ -3,7 +3,7 @@
 // server is started again if it ends. Who may call which tool is decided by package permission, and package
 // extension offers the tools to sessions.
 //
-// The protocol and the transport of processes are those of the SDK, behind a filter of our own; the transport
-// over HTTP is our own: output that is not a message is ignored, a message has a maximum size, and a server
-// that reads or writes nothing delays nobody.
+// The protocol and the transports are those of the SDK, behind filters of our own: output that is not a message
+// is ignored, a message has a maximum size, a failure is that of one request, and a server that reads or
+// writes nothing delays nobody.
 package mcp

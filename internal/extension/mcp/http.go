@@ -2,12 +2,10 @@ package mcp
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net"
 	"net/http"
@@ -41,44 +39,51 @@ const (
 
 // The headers of the protocol.
 const (
-	sessionHeader  = "Mcp-Session-Id"
-	revisionHeader = "Mcp-Protocol-Version"
-	eventHeader    = "Last-Event-ID"
+	sessionHeader = "Mcp-Session-Id"
+	eventHeader   = "Last-Event-ID"
 )
 
-// httpConn is a connection to a server over HTTP (the transport Streamable HTTP): each message
-// to the server is a POST, whose response has the messages to the client as JSON or as a stream
-// of events. The SDK's transport is not used, because one invalid message, or an error of
-// the optional stream, ends its connection, and messages have no maximum size. It implements the SDK's Transport, too.
+// The types of bodies.
+const (
+	jsonType   = "application/json"
+	eventsType = "text/event-stream"
+)
+
+// httpConn is a connection to a server over HTTP (the transport Streamable HTTP). It is that of the
+// SDK's StreamableClientTransport, with the sessions, headers and resumption of the protocol. It sends
+// requests as the RoundTripper of the SDK's client, because one invalid message, or the
+// end of the optional stream, ends the SDK's connection, and a server that does not respond to the request for
+// that stream delays it for ever (TestWhatTheTransportOfTheSDKLoses): the SDK gets only responses without such faults.
 type httpConn struct {
+	sdk.Connection
 	remote Remote
 	agent  string // User-Agent
 	client *http.Client
 	inbox  *inbox
-	in     chan jsonrpc.Message
 
-	life    context.Context //nolint:containedctx // of the connection; its end interrupts all requests
-	end     context.CancelFunc
-	group   sync.WaitGroup
-	closing sync.Once
+	life        context.Context //nolint:containedctx // of the connection; its end interrupts all requests
+	end         context.CancelFunc
+	initialized context.Context //nolint:containedctx // ends when the server may send messages by itself
+	ready       context.CancelFunc
+	group       sync.WaitGroup
 
-	mu         sync.Mutex
-	initialize string // id of the request initialize
-	session    string // id of the session; "" if the server has none
-	revision   string // of the protocol
-	closed     bool
-	failed     error
+	mu     sync.Mutex
+	closed bool
+	failed error
 }
 
-func newHTTPConn(ctx context.Context, r Remote, agent string, box *inbox) *httpConn {
-	life, end := context.WithCancel(ctx)
-	return &httpConn{
-		remote: r, agent: agent, inbox: box, in: make(chan jsonrpc.Message), life: life, end: end,
-		client: &http.Client{CheckRedirect: redirect, Transport: &http.Transport{
-			Proxy: r.Proxy, DialContext: (&net.Dialer{Timeout: dialTimeout}).DialContext, TLSHandshakeTimeout: dialTimeout,
-			ForceAttemptHTTP2: true, MaxResponseHeaderBytes: maxHeader,
-		}},
+func newHTTPConn(ctx context.Context, r Remote, agent string, box *inbox) (c *httpConn, err error) {
+	if _, err := url.Parse(r.URL); err != nil {
+		return nil, errors.New("invalid URL")
 	}
+	c = &httpConn{remote: r, agent: agent, inbox: box, client: &http.Client{CheckRedirect: redirect, Transport: &http.Transport{
+		Proxy: r.Proxy, DialContext: (&net.Dialer{Timeout: dialTimeout}).DialContext, TLSHandshakeTimeout: dialTimeout,
+		ForceAttemptHTTP2: true, MaxResponseHeaderBytes: maxHeader,
+	}}}
+	c.life, c.end = context.WithCancel(ctx)
+	c.initialized, c.ready = context.WithCancel(c.life)
+	c.Connection, err = (&sdk.StreamableClientTransport{Endpoint: r.URL, HTTPClient: &http.Client{Transport: c}, MaxEventSize: -1}).Connect(c.life)
+	return c, err
 }
 
 // redirect follows redirects within the origin that repeat the request. Others are errors:
@@ -100,15 +105,9 @@ func origin(u *url.URL) string {
 	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
-// Connect implements the SDK's Transport.
-func (c *httpConn) Connect(context.Context) (sdk.Connection, error) { return c, nil }
-
-// SessionID implements the SDK's Connection.
-func (c *httpConn) SessionID() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.session
-}
+// Connect implements the SDK's Transport. It returns the connection of the SDK itself, to which the
+// SDK gives the revision of the protocol by a method that can't be forwarded.
+func (c *httpConn) Connect(context.Context) (sdk.Connection, error) { return c.Connection, nil }
 
 func (c *httpConn) works() bool { return c.cause() == nil && c.life.Err() == nil }
 
@@ -131,71 +130,34 @@ func (c *httpConn) fail(why error) {
 
 // Close ends all requests and the session.
 func (c *httpConn) Close() error {
-	c.closing.Do(func() {
-		c.mu.Lock()
-		c.closed = true
-		ended := c.session == "" || errors.Is(c.failed, errSession)
-		c.mu.Unlock()
-		c.end()
-		c.group.Wait()
-		defer c.client.CloseIdleConnections()
-		if ended {
-			return
-		}
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.life), deleteTimeout)
-		defer cancel()
-		if resp, err := c.do(ctx, http.MethodDelete, nil, ""); err == nil {
-			resp.Body.Close()
-		}
-	})
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.end()
+	c.Connection.Close() //nolint:errcheck // the server may have ended the session
+	c.group.Wait()
+	c.client.CloseIdleConnections()
 	return nil
+}
+
+// enter reports whether the connection is open. If so, it is closed after a call of c.group.Done.
+func (c *httpConn) enter() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed {
+		c.group.Add(1)
+	}
+	return !c.closed
 }
 
 // start runs a function until the connection is closed, which waits for it.
 func (c *httpConn) start(f func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.closed {
-		c.group.Go(f)
+	if c.enter() {
+		go func() {
+			defer c.group.Done()
+			f()
+		}()
 	}
-}
-
-// Read returns the next message.
-func (c *httpConn) Read(ctx context.Context) (jsonrpc.Message, error) {
-	select {
-	case message := <-c.in:
-		return message, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	case <-c.life.Done():
-		return nil, io.EOF
-	}
-}
-
-// Write sends a message. The failure of a request is its response; that of another message
-// has no effect on those that follow.
-func (c *httpConn) Write(ctx context.Context, message jsonrpc.Message) error {
-	text, err := jsonrpc.EncodeMessage(message)
-	if err != nil {
-		return fmt.Errorf("encode a message: %w", err)
-	}
-	c.inbox.note(message)
-	request, ok := message.(*jsonrpc.Request)
-	if ok && request.IsCall() {
-		c.start(func() { c.request(ctx, request, text) })
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
-	defer cancel()
-	ctx, leave := c.within(ctx)
-	defer leave()
-	if resp, err := c.do(ctx, http.MethodPost, text, ""); err == nil {
-		resp.Body.Close()
-	}
-	if ok && request.Method == "notifications/initialized" {
-		c.start(c.listen)
-	}
-	return nil
 }
 
 // within returns a context that ends with the connection, too.
@@ -205,106 +167,121 @@ func (c *httpConn) within(ctx context.Context) (context.Context, context.CancelF
 	return ctx, func() { stop(); cancel() }
 }
 
-// request sends a request of the SDK, and delivers what the server responds. ctx is that of the request.
-func (c *httpConn) request(ctx context.Context, r *jsonrpc.Request, text []byte) {
-	ctx, cancel := c.within(ctx)
-	defer cancel()
-	if r.Method == "initialize" {
-		c.mu.Lock()
-		c.initialize = idText(r.ID)
-		c.mu.Unlock()
+// RoundTrip sends a request of the SDK. The response is always one that the SDK accepts; the error is that of
+// one request, and the connection can be used further.
+func (c *httpConn) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodDelete {
+		if !errors.Is(c.cause(), errSession) { // the server has not ended it
+			c.send(r.Context(), r, nil, deleteTimeout)
+		}
+		return response(r, http.StatusNoContent, "", http.NoBody), nil
 	}
-	err := c.exchange(ctx, r, text)
+	if !c.enter() {
+		return nil, &statusError{"the connection is closed"}
+	}
+	defer c.group.Done()
+	if id, last, ok := strings.Cut(r.Header.Get(eventHeader), "/"); ok {
+		return c.resume(r, id, last), nil
+	}
+	if r.Method == http.MethodGet {
+		messages, out := io.Pipe()
+		c.start(func() {
+			<-c.initialized.Done()
+			c.listen(r, out)
+			<-c.life.Done() // an earlier end of the stream would end the SDK's connection
+			out.Close()
+		})
+		return response(r, http.StatusOK, eventsType, messages), nil
+	}
+	text, err := io.ReadAll(r.Body)
+	r.Body.Close()
+	if err != nil {
+		return nil, err
+	}
+	message, err := jsonrpc.DecodeMessage(text)
+	if err != nil {
+		return nil, err
+	}
+	request, ok := message.(*jsonrpc.Request)
+	switch {
+	case ok && request.IsCall():
+		return c.request(r, request, text)
+	case ok && request.Method == "notifications/initialized": // before the requests that follow
+		ctx, leave := c.within(r.Context())
+		defer leave()
+		c.send(ctx, r, text, sendTimeout)
+		c.ready()
+	default:
+		own := r.Clone(c.life)
+		c.start(func() { c.send(c.life, own, text, sendTimeout) })
+	}
+	return response(r, http.StatusAccepted, "", http.NoBody), nil
+}
+
+// response returns a response for the SDK.
+func response(r *http.Request, code int, kind string, body io.ReadCloser) *http.Response {
+	return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {kind}}, Body: body, ContentLength: -1, Request: r}
+}
+
+// send sends a message that has no response. Its failure has no effect on those that follow.
+func (c *httpConn) send(ctx context.Context, r *http.Request, text []byte, limit time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if resp, err := c.do(ctx, r, text, ""); err == nil {
+		resp.Body.Close()
+	}
+}
+
+// request sends a request, and returns the messages until its response.
+func (c *httpConn) request(r *http.Request, request *jsonrpc.Request, text []byte) (*http.Response, error) {
+	c.inbox.note(request)
+	s := c.newStream(r.Context(), idText(request.ID))
+	resp, err := s.exchange(r, request.Method, text)
 	// Before the response, because the next request must not use this connection.
 	switch {
 	case errors.Is(err, errExpired): // requests that the server accepted before go on
 		c.fail(errSession)
 	case errors.Is(err, errMessageSize):
 		c.fail(errMessageSize)
-		defer c.end()
 	}
-	if err != nil && ctx.Err() == nil {
-		c.deliver(ctx, &jsonrpc.Response{ID: r.ID, Error: err})
-	}
-}
-
-// exchange sends a request and delivers all messages until its response.
-func (c *httpConn) exchange(ctx context.Context, r *jsonrpc.Request, text []byte) error {
-	resp, err := c.do(ctx, http.MethodPost, text, "")
 	if err != nil {
-		return &lostError{err}
+		s.Close() //nolint:errcheck // always nil
 	}
-	defer func() { resp.Body.Close() }()
-	if err := c.check(resp, r.Method); err != nil {
-		return err
-	}
-	if err := c.setSession(r, resp.Header.Get(sessionHeader)); err != nil {
-		return err
-	}
-	switch kind := mediaType(resp); kind {
-	case "application/json":
-		body, err := io.ReadAll(io.LimitReader(resp.Body, maxMessage+1))
-		switch {
-		case err != nil:
-			return &lostError{err}
-		case len(body) > maxMessage:
-			return &lostError{errMessageSize}
-		case !c.receive(ctx, bytes.TrimSpace(body), &r.ID):
-			return &lostError{errors.New("the body of the response is not a message")}
-		}
-		return nil
-	case "text/event-stream":
-		return c.stream(ctx, resp, r.ID)
-	case "":
-		return &lostError{errors.New("the response has no message")}
-	default:
-		return &lostError{fmt.Errorf("the response has the type %.100q; check the URL", kind)}
-	}
+	return resp, err
 }
 
-// stream delivers the messages of a stream until the response to a request. A stream that
-// ends earlier is resumed if its events have ids, and each time more have arrived.
-func (c *httpConn) stream(ctx context.Context, resp *http.Response, id jsonrpc.ID) error {
-	last := ""
-	for {
-		s := &events{last: last}
-		found, err := c.read(ctx, s, resp.Body, &id)
+// resume returns the messages after an event in the stream of a request.
+func (c *httpConn) resume(r *http.Request, id, last string) *http.Response {
+	s := c.newStream(r.Context(), id)
+	s.from, s.last = last, last
+	resp, err := c.do(s.ctx, r, nil, last)
+	switch {
+	case err != nil:
+		s.lose(err)
+	case resp.StatusCode != http.StatusOK || mediaType(resp) != eventsType:
 		resp.Body.Close()
-		switch {
-		case found:
-			return nil
-		case errors.Is(err, errMessageSize):
-			return &lostError{err}
-		case s.last == last:
-			return &lostError{errors.New("the connection ended before the response")}
-		}
-		last = s.last
-		if clock.Wait(ctx, cmp.Or(s.retry, firstDelay)) != nil {
-			return ctx.Err()
-		}
-		if resp, err = c.do(ctx, http.MethodGet, nil, last); err != nil {
-			return &lostError{err}
-		}
-		if resp.StatusCode != http.StatusOK || mediaType(resp) != "text/event-stream" {
-			resp.Body.Close()
-			return &lostError{errors.New("the connection ended before the response, and can't be resumed")}
-		}
+		s.lose(errors.New("the connection ended before the response, and can't be resumed"))
+	default:
+		s.open(resp.Body)
 	}
+	return response(r, http.StatusOK, eventsType, s)
 }
 
-// listen delivers the messages that the server sends by itself, such as announcements of other
+// listen writes the messages that the server sends by itself, such as announcements of other
 // tools. A server need not support it.
-func (c *httpConn) listen() {
-	s := &events{}
+func (c *httpConn) listen(r *http.Request, out io.Writer) {
+	s := c.newStream(c.life, "")
+	defer s.leave()
 	for delay := firstDelay; ; delay = min(2*delay, maxDelay) {
-		resp, err := c.do(c.life, http.MethodGet, nil, s.last)
+		resp, err := c.do(c.life, r, nil, s.last)
 		if err == nil {
-			if resp.StatusCode != http.StatusOK || mediaType(resp) != "text/event-stream" {
+			if resp.StatusCode != http.StatusOK || mediaType(resp) != eventsType {
 				resp.Body.Close()
 				return
 			}
 			before := s.count
-			_, err = c.read(c.life, s, resp.Body, nil)
+			s.open(resp.Body)
+			_, err = io.Copy(out, s)
 			resp.Body.Close()
 			if errors.Is(err, errMessageSize) {
 				return
@@ -320,102 +297,26 @@ func (c *httpConn) listen() {
 }
 
 const (
-	firstDelay = time.Second // before a stream is opened again
+	firstDelay = time.Second // before that stream is opened again
 	maxDelay   = time.Minute
 )
 
-// read delivers the messages of a stream until its end, or until the response to a request.
-func (c *httpConn) read(ctx context.Context, s *events, body io.Reader, id *jsonrpc.ID) (found bool, err error) {
-	s.read(body)
-	for {
-		data, err := s.next()
-		if err != nil {
-			return false, err
-		}
-		if c.receive(ctx, data, id) {
-			return true, nil
-		}
-	}
-}
-
-// receive delivers the message in a text, and reports whether it is the response to a request.
-func (c *httpConn) receive(ctx context.Context, text []byte, id *jsonrpc.ID) bool {
-	message, refusal := c.inbox.take(text)
-	if refusal != nil {
-		c.Write(ctx, refusal) //nolint:errcheck // the server can't be told
-	}
-	if message == nil {
-		return false
-	}
-	response, ok := message.(*jsonrpc.Response)
-	if ok {
-		c.setRevision(response)
-	}
-	c.deliver(ctx, message)
-	return ok && id != nil && idText(response.ID) == idText(*id)
-}
-
-// deliver gives a message to the SDK.
-func (c *httpConn) deliver(ctx context.Context, message jsonrpc.Message) {
-	select {
-	case c.in <- message:
-	case <-ctx.Done():
-	}
-}
-
-// setSession stores the session that a server starts with its response to initialize.
-func (c *httpConn) setSession(r *jsonrpc.Request, id string) error {
-	if r.Method != "initialize" || id == "" {
-		return nil
-	}
-	if len(id) > maxSessionID || strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return errors.New("the server's session ID is invalid")
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.session = id
-	return nil
-}
-
-// setRevision stores the revision of the protocol in the response to initialize, because all
-// further requests state it.
-func (c *httpConn) setRevision(response *jsonrpc.Response) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.revision != "" || idText(response.ID) != c.initialize {
-		return
-	}
-	var result struct{ ProtocolVersion string }
-	if json.Unmarshal(response.Result, &result) == nil && len(result.ProtocolVersion) == len(protocol) {
-		c.revision = result.ProtocolVersion
-	}
-}
-
-// do sends an HTTP request and returns the response, whose body the caller closes. Errors don't
+// do sends an HTTP request like r and returns the response, whose body the caller closes. Errors don't
 // contain the URL.
-func (c *httpConn) do(ctx context.Context, method string, body []byte, last string) (*http.Response, error) {
-	r, err := http.NewRequestWithContext(ctx, method, c.remote.URL, bytes.NewReader(body))
+func (c *httpConn) do(ctx context.Context, r *http.Request, body []byte, last string) (*http.Response, error) {
+	own, err := http.NewRequestWithContext(ctx, r.Method, c.remote.URL, bytes.NewReader(body))
 	if err != nil {
-		return nil, errors.New("invalid URL")
+		return nil, err
 	}
 	for name, value := range c.remote.Header {
-		r.Header.Set(name, value)
+		own.Header.Set(name, value)
 	}
-	c.mu.Lock()
-	own := map[string]string{"User-Agent": c.agent, sessionHeader: c.session, revisionHeader: c.revision, eventHeader: last}
-	c.mu.Unlock()
-	switch method {
-	case http.MethodPost:
-		own["Content-Type"], own["Accept"] = "application/json", "application/json, text/event-stream"
-	case http.MethodGet:
-		own["Accept"] = "text/event-stream"
+	maps.Copy(own.Header, r.Header)
+	own.Header.Set("User-Agent", c.agent)
+	if own.Header.Del(eventHeader); last != "" {
+		own.Header.Set(eventHeader, last)
 	}
-	for name, value := range own {
-		if value != "" {
-			r.Header.Set(name, value)
-		}
-	}
-	resp, err := c.client.Do(r)
+	resp, err := c.client.Do(own)
 	if failed := (*url.Error)(nil); errors.As(err, &failed) {
 		err = failed.Err
 	}

@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -12,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/millhand/millhand/internal/testing/mcptest"
@@ -179,23 +179,18 @@ func TestRemoteMessagesHaveAMaximumSize(t *testing.T) {
 func TestAConnectionEndsBeforeItsLastResponse(t *testing.T) {
 	h := httptest.NewServer(http.NotFoundHandler())
 	defer h.Close()
-	c := newHTTPConn(t.Context(), Remote{URL: h.URL}, "test", newInbox(nil))
-	defer c.Close()
-	c.session = "expired"
-	id, err := jsonrpc.MakeID("1")
+	c, err := newHTTPConn(t.Context(), Remote{URL: h.URL}, "test", newInbox(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Write(t.Context(), &jsonrpc.Request{ID: id, Method: "tools/call"}); err != nil {
-		t.Fatal(err)
+	defer c.Close()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, h.URL, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call"}`))
+	r.Header.Set("Mcp-Session-Id", "expired")
+	if resp, err := c.RoundTrip(r); !errors.Is(err, errExpired) {
+		t.Fatalf("got %v, %v", resp, err)
 	}
-	for began := time.Now(); c.works(); time.Sleep(time.Millisecond) {
-		if time.Since(began) > 10*time.Second {
-			t.Fatal("the connection works, although nobody has read the response")
-		}
-	}
-	if _, err := c.Read(t.Context()); err != nil {
-		t.Fatal(err)
+	if c.works() {
+		t.Error("the connection works, although its session has expired")
 	}
 }
 

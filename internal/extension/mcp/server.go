@@ -61,7 +61,7 @@ type Config struct {
 // open starts a process, or makes a connection over HTTP.
 func (c *Config) open(ctx context.Context) (connection, error) {
 	if c.Remote != nil {
-		return newHTTPConn(ctx, *c.Remote, "millhand/"+c.Version, newInbox(c.Notify)), nil
+		return newHTTPConn(ctx, *c.Remote, "millhand/"+c.Version, newInbox(c.Notify))
 	}
 	service, err := c.Start(ctx)
 	if err != nil {
@@ -360,12 +360,14 @@ func (s *Server) explain(ctx context.Context, l *live, what string, err error) e
 	cause := l.conn.cause()
 	unknown := "" // whether a call had an effect
 	switch {
-	case errors.As(err, &refused):
-		return fmt.Errorf("MCP server %s: %s: %s (code %d)", s.config.Name, what, refused.Message, refused.Code)
 	case errors.As(err, &status):
 		err = status
 	case errors.As(err, &lost):
 		err, unknown = lost.why, effectUnknown
+	case errors.As(err, &refused) && refused.Code == codeLost:
+		err, unknown = errors.New(refused.Message), effectUnknown
+	case errors.As(err, &refused):
+		return fmt.Errorf("MCP server %s: %s: %s (code %d)", s.config.Name, what, refused.Message, refused.Code)
 	case errors.As(cause, new(*endedError)):
 		err, unknown = cause, "; it ended while working on it"+effectUnknown+l.said()
 	case cause != nil:

@@ -22,14 +22,17 @@ type lostError struct{ why error }
 func (e *lostError) Error() string { return e.why.Error() }
 func (e *lostError) Unwrap() error { return e.why }
 
+// codeLost is the code of the response that a *lostError becomes which is found after the start of a stream.
+const codeLost = -32098
+
 // statusError is the error of a request that the server did not accept.
 type statusError struct{ text string }
 
 func (e *statusError) Error() string { return e.text }
 
-// check returns the error in the status of a response. It contains nothing of the body except the
+// check returns the error in the status of a response, given the method of the message and whether it was one of a session. It contains nothing of the body except the
 // message of a JSON-RPC error, because errors of proxies are long pages.
-func (c *httpConn) check(resp *http.Response, method string) error {
+func check(resp *http.Response, method string, session bool) error {
 	code := resp.StatusCode
 	text := strings.TrimSpace(fmt.Sprintf("HTTP %d %s", code, http.StatusText(code)))
 	switch {
@@ -37,7 +40,7 @@ func (c *httpConn) check(resp *http.Response, method string) error {
 		return nil
 	case code >= 300 && code < 400:
 		return &statusError{text + redirection(resp)}
-	case code == http.StatusNotFound && c.SessionID() != "":
+	case code == http.StatusNotFound && session:
 		return errExpired
 	}
 	if said := faultText(resp.Body); said != "" {
