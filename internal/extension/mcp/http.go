@@ -25,6 +25,7 @@ type Remote struct {
 	URL    string
 	Header map[string]string                     // of each request
 	Proxy  func(*http.Request) (*url.URL, error) // nil for none
+	OAuth  *OAuth                                // nil for none
 }
 
 const (
@@ -59,6 +60,7 @@ type httpConn struct {
 	remote Remote
 	agent  string // User-Agent
 	client *http.Client
+	tokens *authorizer // nil without OAuth
 	inbox  *inbox
 
 	life        context.Context //nolint:containedctx // of the connection; its end interrupts all requests
@@ -80,6 +82,7 @@ func newHTTPConn(ctx context.Context, r Remote, agent string, box *inbox) (c *ht
 		Proxy: r.Proxy, DialContext: (&net.Dialer{Timeout: dialTimeout}).DialContext, TLSHandshakeTimeout: dialTimeout,
 		ForceAttemptHTTP2: true, MaxResponseHeaderBytes: maxHeader,
 	}}}
+	c.tokens = newAuthorizer(r.OAuth, c.client.Transport)
 	c.life, c.end = context.WithCancel(ctx)
 	c.initialized, c.ready = context.WithCancel(c.life)
 	c.Connection, err = (&sdk.StreamableClientTransport{Endpoint: r.URL, HTTPClient: &http.Client{Transport: c}, MaxEventSize: -1}).Connect(c.life)
@@ -301,9 +304,26 @@ const (
 	maxDelay   = time.Minute
 )
 
-// do sends an HTTP request like r and returns the response, whose body the caller closes. Errors don't
-// contain the URL.
+// do sends an HTTP request like r and returns the response, whose body the caller closes. If the server rejects the
+// token, it gets another one, once.
 func (c *httpConn) do(ctx context.Context, r *http.Request, body []byte, last string) (*http.Response, error) {
+	token, err := c.tokens.token(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	resp, err := c.try(ctx, r, body, last, token)
+	if token == "" || err != nil || resp.StatusCode != http.StatusUnauthorized {
+		return resp, err
+	}
+	resp.Body.Close()
+	if token, err = c.tokens.token(ctx, token); err != nil {
+		return nil, err
+	}
+	return c.try(ctx, r, body, last, token)
+}
+
+// try sends an HTTP request once. Errors don't contain the URL.
+func (c *httpConn) try(ctx context.Context, r *http.Request, body []byte, last, token string) (*http.Response, error) {
 	own, err := http.NewRequestWithContext(ctx, r.Method, c.remote.URL, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -315,6 +335,9 @@ func (c *httpConn) do(ctx context.Context, r *http.Request, body []byte, last st
 	own.Header.Set("User-Agent", c.agent)
 	if own.Header.Del(eventHeader); last != "" {
 		own.Header.Set(eventHeader, last)
+	}
+	if token != "" {
+		own.Header.Set("Authorization", "Bearer "+token)
 	}
 	resp, err := c.client.Do(own)
 	if failed := (*url.Error)(nil); errors.As(err, &failed) {

@@ -11,8 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/auth/extauth"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
 	"github.com/millhand/millhand/internal/testing/mcptest"
 )
@@ -45,7 +47,10 @@ func rejectLater() http.HandlerFunc {
 	}
 }
 
-func silent(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+func silent(_ http.ResponseWriter, r *http.Request) {
+	io.Copy(io.Discard, r.Body) //nolint:errcheck // or else the end of the connection is not noticed
+	<-r.Context().Done()
+}
 
 func TestTheOptionalStreamMayFail(t *testing.T) {
 	for name, serve := range map[string]http.HandlerFunc{"silent": silent, "rejected later": rejectLater()} {
@@ -143,6 +148,32 @@ func TestWhatTheTransportOfTheSDKLoses(t *testing.T) {
 		}
 		if message, err := c.Read(t.Context()); err == nil {
 			t.Errorf("got %+v: the filter in conn can be removed", message)
+		}
+	})
+	t.Run("tokens for clients need metadata of another grant, and the server names who gets the secret", func(t *testing.T) {
+		var h *httptest.Server
+		h = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			switch {
+			case strings.Contains(r.URL.Path, "oauth-protected-resource"):
+				fmt.Fprintf(w, `{"resource": "%s", "authorization_servers": ["%[1]s"]}`, h.URL)
+			case strings.Contains(r.URL.Path, "oauth-authorization-server"):
+				fmt.Fprintf(w, `{"issuer": "%s", "token_endpoint": "%[1]s/token", "grant_types_supported": ["client_credentials"]}`, h.URL)
+			default:
+				fmt.Fprint(w, `{"access_token": "x", "token_type": "Bearer"}`)
+			}
+		}))
+		defer h.Close()
+		handler, err := extauth.NewClientCredentialsHandler(&extauth.ClientCredentialsHandlerConfig{Credentials: &oauthex.ClientCredentials{
+			ClientID: "id", ClientSecretAuth: &oauthex.ClientSecretAuth{ClientSecret: "secret"},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, h.URL, nil)
+		err = handler.Authorize(t.Context(), r, &http.Response{StatusCode: http.StatusUnauthorized, Body: http.NoBody})
+		if err == nil || !strings.Contains(err.Error(), "PKCE") {
+			t.Errorf("error is %v: token_url need not be required", err)
 		}
 	})
 	t.Run("middleware does not see unknown requests", func(t *testing.T) {

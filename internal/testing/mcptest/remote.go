@@ -68,6 +68,13 @@ func (r *Remote) Expire() {
 	clear(r.sessions)
 }
 
+// SetKey changes Key while the server is used.
+func (r *Remote) SetKey(key string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Key = key
+}
+
 // Say sends a message to all streams of clients, and returns their number.
 func (r *Remote) Say(message string) int {
 	r.mu.Lock()
@@ -80,7 +87,10 @@ func (r *Remote) Say(message string) int {
 
 // ServeHTTP implements http.Handler.
 func (r *Remote) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	if r.Key != "" && req.Header.Get("Authorization") != "Bearer "+r.Key {
+	r.mu.Lock()
+	key := r.Key
+	r.mu.Unlock()
+	if key != "" && req.Header.Get("Authorization") != "Bearer "+key {
 		w.Header().Set("Content-Type", "text/html")
 		w.WriteHeader(http.StatusUnauthorized)
 		fmt.Fprintln(w, "<html>who are you? You sent "+req.Header.Get("Authorization")+"</html>")
