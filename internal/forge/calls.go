@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -98,4 +99,40 @@ func Reviewers(names []string) (users, teams []string) {
 		users = append(users, name)
 	}
 	return users, teams
+}
+
+// Plain removes the prefix of a draft's title.
+func Plain(pr PullRequest, prefix string) PullRequest {
+	if pr.Draft {
+		pr.Title = strings.TrimPrefix(pr.Title, prefix)
+	}
+	return pr
+}
+
+// Titled returns the title of a pull request after a change, with the prefix that makes
+// it a draft; false if it does not change.
+func Titled(pr PullRequest, c Change, prefix string) (string, bool) {
+	title, draft := pr.Title, pr.Draft
+	if c.Title != nil {
+		title = *c.Title
+	}
+	if c.Draft != nil {
+		draft = *c.Draft
+	}
+	changed := title != pr.Title || draft != pr.Draft
+	if draft {
+		title = prefix + title
+	}
+	return title, changed
+}
+
+// Union returns the elements of a, and those of b that are not in a.
+func Union[T comparable](a, b []T) []T {
+	all := slices.Clone(a)
+	for _, v := range b {
+		if !slices.Contains(all, v) {
+			all = append(all, v)
+		}
+	}
+	return all
 }

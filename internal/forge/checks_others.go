@@ -15,47 +15,6 @@ func (g *gitea) CheckList(ctx context.Context, p Path, sha string) ([]Check, err
 
 func (g *gitea) CheckLog(context.Context, Path, Check, int) (string, error) { return "", nil }
 
-type gitlabPipeline struct {
-	ID int64 `json:"id"`
-}
-
-type gitlabJob struct {
-	ID           int64  `json:"id"`
-	Name         string `json:"name"`
-	Status       string `json:"status"`
-	URL          string `json:"web_url"`
-	AllowFailure bool   `json:"allow_failure"`
-}
-
-// checkList returns the jobs of the newest pipeline of a commit.
-func (g *gitlab) CheckList(ctx context.Context, p Path, sha string) ([]Check, error) {
-	var found []gitlabPipeline
-	c := call{what: checksWhat(p, sha), owner: p.Owner, method: http.MethodGet, path: inProject(p, "pipelines"), query: url.Values{"sha": {sha}, "order_by": {"id"}, "sort": {"desc"}, "per_page": {"1"}}, out: &found}
-	if _, err := g.send(ctx, c); err != nil || len(found) == 0 {
-		return nil, err
-	}
-	var all []Check
-	c = call{what: checksWhat(p, sha), owner: p.Owner, method: http.MethodGet, path: inProject(p, "pipelines", decimal(found[0].ID), "jobs"), query: url.Values{"per_page": {perPage}}}
-	err := pages(ctx, g.Sender, c, func(page []gitlabJob, _ http.Header) bool {
-		for _, j := range page {
-			check := Check{Name: j.Name, URL: j.URL, Status: ChecksPending, Job: j.ID}
-			switch {
-			case j.Status == "success" || j.Status == "skipped" || j.Status == "manual" || j.AllowFailure && j.Status == "failed":
-				check.Status = ChecksPassed
-			case j.Status == "failed" || j.Status == "canceled":
-				check.Status = ChecksFailed
-			}
-			all = append(all, check)
-		}
-		return true
-	})
-	return Latest(all), err
-}
-
-func (g *gitlab) CheckLog(ctx context.Context, p Path, check Check, most int) (string, error) {
-	return g.tail(ctx, call{what: "get the log of job " + check.Name + " in " + p.String(), owner: p.Owner, method: http.MethodGet, path: inProject(p, "jobs", decimal(check.Job), "trace")}, most)
-}
-
 // commitStatus is a status of a commit, as GitHub and Gitea have it.
 type commitStatus struct {
 	ID          int64  `json:"id"`     // increases

@@ -15,9 +15,8 @@ type CommitInfo struct {
 
 // commitJSON is a commit of any forge.
 type commitJSON struct {
-	Message   string   `json:"message"`    // of GitHub and GitLab
-	ParentIDs []string `json:"parent_ids"` // of GitLab
-	Commit    struct {
+	Message string `json:"message"` // of GitHub and GitLab
+	Commit  struct {
 		Message string `json:"message"`
 	} `json:"commit"` // of Gitea
 	Parents []struct {
@@ -46,17 +45,10 @@ func (g *gitea) CommitOf(ctx context.Context, p Path, sha string) (CommitInfo, e
 	return commitOf(ctx, g.Sender, p, sha, inRepo(p, "git", "commits", sha))
 }
 
-func (g *gitlab) CommitOf(ctx context.Context, p Path, sha string) (CommitInfo, error) {
-	return commitOf(ctx, g.Sender, p, sha, inProject(p, "repository", "commits", sha))
-}
-
 func commitOf(ctx context.Context, s *Sender, p Path, sha string, path []string) (CommitInfo, error) {
 	var j commitJSON
 	_, err := s.send(ctx, call{what: "get commit " + sha + " of " + p.String(), owner: p.Owner, method: http.MethodGet, path: path, out: &j})
 	info := CommitInfo{Message: j.Message + j.Commit.Message}
-	if len(j.ParentIDs) > 0 {
-		info.Parent = j.ParentIDs[0]
-	}
 	if len(j.Parents) > 0 {
 		info.Parent = j.Parents[0].SHA
 	}
@@ -65,10 +57,6 @@ func commitOf(ctx context.Context, s *Sender, p Path, sha string, path []string)
 
 func (g *gitea) Created(ctx context.Context, p Path, number int64) (time.Time, error) {
 	return createdAt(ctx, g.Sender, p, number, inRepo(p, "pulls", decimal(number)))
-}
-
-func (g *gitlab) Created(ctx context.Context, p Path, number int64) (time.Time, error) {
-	return createdAt(ctx, g.Sender, p, number, inProject(p, "merge_requests", decimal(number)))
 }
 
 func createdAt(ctx context.Context, s *Sender, p Path, number int64, path []string) (time.Time, error) {
@@ -84,7 +72,6 @@ type timed struct {
 	Context string     `json:"context"` // of a status of Gitea
 	Started *time.Time `json:"started_at"`
 	Ended   *time.Time `json:"completed_at"` // of GitHub
-	Finish  *time.Time `json:"finished_at"`  // of GitLab
 	Created *time.Time `json:"created_at"`   // of Gitea
 	Updated *time.Time `json:"updated_at"`   // of Gitea
 }
@@ -97,17 +84,6 @@ func span(from, to *time.Time) time.Duration {
 		return to.Sub(*from)
 	}
 	return 0
-}
-
-func (g *gitlab) CheckTime(ctx context.Context, p Path, sha string) (sum time.Duration, err error) {
-	c := call{what: timesWhat(p, sha), owner: p.Owner, method: http.MethodGet, path: inProject(p, "repository", "commits", sha, "statuses"), query: url.Values{"per_page": {perPage}}}
-	err = pages(ctx, g.Sender, c, func(page []timed, _ http.Header) bool {
-		for _, t := range page {
-			sum += span(t.Started, t.Finish)
-		}
-		return true
-	})
-	return sum, err
 }
 
 func (g *gitea) CheckTime(ctx context.Context, p Path, sha string) (sum time.Duration, err error) {

@@ -42,7 +42,7 @@ func (g *gitea) Pulls(ctx context.Context, p Path, h Head, state State) ([]PullR
 	c := call{what: findWhat(p, h), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "pulls"), query: url.Values{"state": {"open"}, "limit": {giteaPage}}}
 	err := eachPull(ctx, g.Sender, c, p, func(pr PullRequest) bool {
 		if pr.Head == h {
-			found = append(found, plain(pr, giteaDraft))
+			found = append(found, Plain(pr, giteaDraft))
 		}
 		return true
 	})
@@ -53,7 +53,7 @@ func (g *gitea) Pulls(ctx context.Context, p Path, h Head, state State) ([]PullR
 	c.query = url.Values{"state": {"closed"}, "sort": {"recentupdate"}, "limit": {giteaPage}}
 	err = eachPull(ctx, g.Sender, c, p, func(pr PullRequest) bool {
 		if pr.Head == h {
-			found = append(found, plain(pr, giteaDraft))
+			found = append(found, Plain(pr, giteaDraft))
 		}
 		seen++
 		return len(found) == 0 && seen < giteaClosed
@@ -61,49 +61,24 @@ func (g *gitea) Pulls(ctx context.Context, p Path, h Head, state State) ([]PullR
 	return found, err
 }
 
-// plain removes the prefix of a draft's title.
-func plain(pr PullRequest, prefix string) PullRequest {
-	if pr.Draft {
-		pr.Title = strings.TrimPrefix(pr.Title, prefix)
-	}
-	return pr
-}
-
-// titled returns the title of a pull request after a change, with the prefix that makes
-// it a draft; false if it does not change.
-func titled(pr PullRequest, c Change, prefix string) (string, bool) {
-	title, draft := pr.Title, pr.Draft
-	if c.Title != nil {
-		title = *c.Title
-	}
-	if c.Draft != nil {
-		draft = *c.Draft
-	}
-	changed := title != pr.Title || draft != pr.Draft
-	if draft {
-		title = prefix + title
-	}
-	return title, changed
-}
-
 func (g *gitea) Create(ctx context.Context, p Path, n New, landed func(context.Context) (bool, error)) (PullRequest, error) {
-	title, _ := titled(PullRequest{Title: n.Title, Draft: n.Draft}, Change{}, giteaDraft)
+	title, _ := Titled(PullRequest{Title: n.Title, Draft: n.Draft}, Change{}, giteaDraft)
 	body := map[string]any{"title": title, "body": n.Body, "base": n.Base, "head": n.Head.Branch}
 	if n.Head.Repo != (Path{}) {
 		body["head"] = n.Head.Repo.String() + ":" + n.Head.Branch
 	}
 	pr, err := sendPull(ctx, g.Sender, p, call{what: createWhat(p, n.Head), method: http.MethodPost, path: inRepo(p, "pulls"), body: body, landed: landed})
-	return plain(pr, giteaDraft), err
+	return Plain(pr, giteaDraft), err
 }
 
 func (g *gitea) Change(ctx context.Context, p Path, pr PullRequest, c Change) error {
 	edit := fields(c)
 	delete(edit, "title")
-	if title, changed := titled(pr, c, giteaDraft); changed {
+	if title, changed := Titled(pr, c, giteaDraft); changed {
 		edit["title"] = title
 	}
 	if len(c.Assignees) > 0 { // the list replaces the present one
-		edit["assignees"] = union(pr.Assignees, c.Assignees)
+		edit["assignees"] = Union(pr.Assignees, c.Assignees)
 	}
 	users, teams := Reviewers(c.Reviewers)
 	number := decimal(pr.Number)
@@ -148,20 +123,9 @@ func (g *gitea) addLabels(ctx context.Context, p Path, number int64, labels []st
 	return nil
 }
 
-// union returns the elements of a, and those of b that are not in a.
-func union[T comparable](a, b []T) []T {
-	all := slices.Clone(a)
-	for _, v := range b {
-		if !slices.Contains(all, v) {
-			all = append(all, v)
-		}
-	}
-	return all
-}
-
 func (g *gitea) Pull(ctx context.Context, p Path, number int64) (PullRequest, error) {
 	pr, err := sendPull(ctx, g.Sender, p, call{what: getWhat(p, number), method: http.MethodGet, path: inRepo(p, "pulls", decimal(number))})
-	pr = plain(pr, giteaDraft)
+	pr = Plain(pr, giteaDraft)
 	if pr.Conflict { // or the server is checking: its response is the same
 		pr.Mergeable = MergeUnknown
 	}

@@ -112,29 +112,3 @@ func (g *gitea) Repos(ctx context.Context, f Filter) ([]Repository, error) {
 	}
 	return all, err
 }
-
-func (g *gitlab) Repos(ctx context.Context, f Filter) ([]Repository, error) {
-	query := url.Values{"per_page": {perPage}, "order_by": {"id"}, "sort": {"asc"}}
-	if f.Topic != "" {
-		query.Set("topic", f.Topic)
-	}
-	all, err := listRepos[gitlabProject](ctx, g.Sender, f, []string{"groups", f.Owner, "projects"}, joinedQuery(query, url.Values{
-		"include_subgroups": {"true"}, "with_shared": {"false"},
-	}))
-	if errors.Is(err, ErrNotFound) {
-		all, err = listRepos[gitlabProject](ctx, g.Sender, f, []string{"users", f.Owner, "projects"}, query)
-	}
-	if err != nil || f.Language == "" {
-		return all, err
-	}
-	f.Language = "" // lists lack it
-	for i := range all {
-		if !f.Matches(all[i]) || all[i].Empty {
-			continue
-		}
-		if all[i].Language, err = g.language(ctx, all[i].Path); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
-}

@@ -128,13 +128,10 @@ func FuzzMessage(f *testing.F) {
 // FuzzResponses converts documents of the forges: what is returned has a number and a URL.
 func FuzzResponses(f *testing.F) {
 	f.Add([]byte(`{"number": 1, "html_url": "https://x/1", "state": "open", "head": {"ref": "a", "repo": null}, "base": {"ref": "main"}}`))
-	f.Add([]byte(`{"iid": 1, "web_url": "https://x/1", "state": "opened", "head_pipeline": null, "source_project_id": null}`))
 	f.Add([]byte(`{"full_name": "a/b/c", "permissions": null, "parent": {}, "path_with_namespace": "x"}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var pull pullJSON
-		var merge gitlabMerge
 		var repo repoJSON
-		var project gitlabProject
 		check := func(pr PullRequest, err error) {
 			if err == nil && (pr.Number <= 0 || !strings.HasPrefix(pr.URL, "http")) {
 				t.Fatalf("pull request %+v", pr)
@@ -143,14 +140,8 @@ func FuzzResponses(f *testing.F) {
 		if json.Unmarshal(body, &pull) == nil {
 			check(pull.pullRequest(Path{"a", "b"}))
 		}
-		if json.Unmarshal(body, &merge) == nil {
-			check(merge.pullRequest(Path{}))
-		}
 		if json.Unmarshal(body, &repo) == nil {
 			_ = repo.repository()
-		}
-		if json.Unmarshal(body, &project) == nil {
-			_ = project.repository()
 		}
 	})
 }

@@ -60,13 +60,7 @@ func (g *gitea) AddLabel(ctx context.Context, p Path, pr PullRequest, label stri
 	return g.Change(ctx, p, pr, Change{Labels: []string{label}})
 }
 
-func (g *gitlab) AddLabel(ctx context.Context, p Path, pr PullRequest, label string) error {
-	return g.Change(ctx, p, pr, Change{Labels: []string{label}})
-}
-
 func (g *gitea) App(context.Context, string) (string, error) { return "", ErrNotFound }
-
-func (g *gitlab) App(context.Context, string) (string, error) { return "", ErrNotFound }
 
 // createLabel creates a label. One that was created meanwhile is no error.
 func (g *gitea) createLabel(ctx context.Context, p Path, name string) error {
@@ -84,47 +78,6 @@ func (g *gitea) createLabel(ctx context.Context, p Path, name string) error {
 		},
 	})
 	return err
-}
-
-type gitlabRemark struct {
-	gitlabNote
-	System    bool   `json:"system"`
-	CreatedAt string `json:"created_at"`
-	Position  *struct {
-		Path string `json:"new_path"`
-		Line int    `json:"new_line"`
-	} `json:"position"`
-}
-
-func (g *gitlab) Remarks(ctx context.Context, p Path, number int64) ([]Remark, error) {
-	var all []Remark
-	t := Thread{Number: number}
-	c := call{what: commentsWhat(p, number), owner: p.Owner, method: http.MethodGet, path: notes(p, t), query: url.Values{"sort": {"asc"}, "per_page": {perPage}}}
-	err := pages(ctx, g.Sender, c, func(page []gitlabRemark, _ http.Header) bool {
-		for _, j := range page {
-			if j.System || strings.TrimSpace(j.Body) == "" {
-				continue
-			}
-			at, _ := time.Parse(time.RFC3339, j.CreatedAt) // the zero time otherwise
-			r := Remark{ID: "c" + decimal(j.ID), Author: j.Author.Username, URL: g.note(p, t, j.gitlabNote).URL, Body: j.Body, At: at}
-			if j.Position != nil {
-				r.Path, r.Line = j.Position.Path, j.Position.Line
-			}
-			all = append(all, r)
-		}
-		return true
-	})
-	return all, err
-}
-
-func (g *gitlab) Writes(ctx context.Context, p Path, user string) (bool, error) {
-	ids, err := g.users(ctx, p, []string{user})
-	if err != nil {
-		return false, err
-	}
-	var a gitlabAccess
-	_, err = g.send(ctx, call{what: fmt.Sprintf("get the access of %s to %s", user, p), owner: p.Owner, method: http.MethodGet, path: inProject(p, "members", "all", decimal(ids[0])), out: &a})
-	return a.Level >= gitlabDeveloper, err
 }
 
 // remarkJSON is a comment or a review, as GitHub and Gitea have it.

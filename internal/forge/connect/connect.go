@@ -4,6 +4,7 @@ package connect
 import (
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/forge/github"
+	"github.com/millhand/millhand/internal/forge/gitlab"
 )
 
 // Client returns a client of a forge.
@@ -17,7 +18,7 @@ func Client(o forge.Options) (*forge.Client, error) {
 	case forge.GitHub:
 		api, err = github.New(s)
 	case forge.GitLab:
-		api = forge.NewGitLab(s)
+		api, err = gitlab.New(s)
 	case forge.Gitea:
 		api = forge.NewGitea(s)
 	}
