@@ -34,15 +34,6 @@ func (c *Client) CheckLog(ctx context.Context, p Path, check Check, most int) (s
 	return text, err
 }
 
-// summary returns what a list of checks has in common.
-func summary(list []Check) Checks {
-	total := NoChecks
-	for _, c := range list {
-		total = total.With(c.Status)
-	}
-	return total
-}
-
 // Latest returns the checks without earlier ones of the same name; the list starts with the
 // newest.
 func Latest(all []Check) (list []Check) {

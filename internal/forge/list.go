@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -75,40 +72,4 @@ func (f Filter) Matches(r Repository) bool {
 	return (f.Topic == "" || slices.ContainsFunc(r.Topics, func(t string) bool { return strings.EqualFold(t, f.Topic) })) &&
 		(f.Language == "" || strings.EqualFold(r.Language, f.Language)) &&
 		strings.Contains(text, strings.ToLower(f.Search))
-}
-
-// listRepos sends the requests for a list of repositories, of which J is the form. The
-// error is [ErrIncomplete] if the forge announced more of them than it sent.
-func listRepos[J interface{ repository() Repository }](ctx context.Context, s *Sender, f Filter, path []string, query url.Values) ([]Repository, error) {
-	c := call{what: "list repositories of " + f.Owner, owner: f.Owner, method: http.MethodGet, path: path, query: query}
-	var all []Repository
-	total := 0
-	err := pages(ctx, s, c, func(page []J, header http.Header) bool {
-		for _, j := range page {
-			all = append(all, j.repository())
-		}
-		// GitLab's. That of Gitea counts repositories that the token can't see.
-		n, _ := strconv.Atoi(header.Get("X-Total"))
-		total = max(total, n)
-		return true
-	})
-	if err == nil && len(all) < total {
-		err = fmt.Errorf("%s: %s: %w: received %d of %d repositories; try again", c.what, s.base.Host, ErrIncomplete, len(all), total)
-	}
-	if err == nil && slices.ContainsFunc(all, func(r Repository) bool { return r.Path.Owner == "" || r.Path.Name == "" }) {
-		err = fmt.Errorf("%s: %s: %w: a repository without a name", c.what, s.base.Host, ErrResponse)
-	}
-	return all, err
-}
-
-func (g *gitea) Repos(ctx context.Context, f Filter) ([]Repository, error) {
-	query := url.Values{"limit": {giteaPage}}
-	all, err := listRepos[repoJSON](ctx, g.Sender, f, []string{"orgs", f.Owner, "repos"}, query)
-	if errors.Is(err, ErrNotFound) {
-		all, err = listRepos[repoJSON](ctx, g.Sender, f, []string{"users", f.Owner, "repos"}, query)
-	}
-	if err == nil && len(all) == 0 { // the list is also empty for an owner that the token can't see
-		_, err = g.send(ctx, call{what: "list repositories of " + f.Owner, owner: f.Owner, method: http.MethodGet, path: []string{"users", f.Owner}})
-	}
-	return all, err
 }

@@ -3,6 +3,7 @@ package forge_test
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"os"
 	"strconv"
 	"strings"
@@ -52,8 +53,34 @@ func checkCalls(t *testing.T, s *forgetest.Server) {
 		return
 	}
 	for _, c := range s.Calls() {
+		if s.Kind == "gitea" {
+			c.Body = withoutNull(t, c.Body)
+			if strings.HasSuffix(c.Path, "/comments") { // has no pages, and Gitea's SDK requests the first one of each list
+				delete(c.Query, "page")
+				delete(c.Query, "limit")
+			}
+		}
 		checkCall(t, all, c)
 	}
+}
+
+// withoutNull removes the fields that are null from a document: Swagger 2.0 can't express null, and Gitea's SDK sends it for
+// fields that are missing.
+func withoutNull(t *testing.T, text []byte) []byte {
+	t.Helper()
+	if len(text) == 0 {
+		return text
+	}
+	var doc map[string]any
+	if err := json.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	maps.DeleteFunc(doc, func(_ string, v any) bool { return v == nil })
+	text, err := json.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 func checkCall(t *testing.T, all []operation, c forgetest.Call) {

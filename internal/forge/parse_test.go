@@ -1,7 +1,6 @@
 package forge
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -121,27 +120,6 @@ func FuzzMessage(f *testing.F) {
 		got := message(body)
 		if !utf8.ValidString(got) || strings.ContainsAny(got, "\n\r\x1b") || utf8.RuneCountInString(got) > maxMessage {
 			t.Fatalf("message %q", got)
-		}
-	})
-}
-
-// FuzzResponses converts documents of the forges: what is returned has a number and a URL.
-func FuzzResponses(f *testing.F) {
-	f.Add([]byte(`{"number": 1, "html_url": "https://x/1", "state": "open", "head": {"ref": "a", "repo": null}, "base": {"ref": "main"}}`))
-	f.Add([]byte(`{"full_name": "a/b/c", "permissions": null, "parent": {}, "path_with_namespace": "x"}`))
-	f.Fuzz(func(t *testing.T, body []byte) {
-		var pull pullJSON
-		var repo repoJSON
-		check := func(pr PullRequest, err error) {
-			if err == nil && (pr.Number <= 0 || !strings.HasPrefix(pr.URL, "http")) {
-				t.Fatalf("pull request %+v", pr)
-			}
-		}
-		if json.Unmarshal(body, &pull) == nil {
-			check(pull.pullRequest(Path{"a", "b"}))
-		}
-		if json.Unmarshal(body, &repo) == nil {
-			_ = repo.repository()
 		}
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 )
 
 // maxLog bounds what is read of a log, in bytes.
@@ -35,15 +34,6 @@ func (s *Sender) Tail(ctx context.Context, c Call, path string, most int) (strin
 			return "", err
 		}
 	}
-}
-
-// tail is Tail for a call without a client library.
-func (s *Sender) tail(ctx context.Context, c call, most int) (string, error) {
-	target, _, err := s.prepare(c)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", c.what, err)
-	}
-	return s.Tail(ctx, c.call(), strings.TrimPrefix(target, s.base.String()), most)
 }
 
 // tail makes one attempt.

@@ -3,6 +3,7 @@ package connect
 
 import (
 	"github.com/millhand/millhand/internal/forge"
+	"github.com/millhand/millhand/internal/forge/gitea"
 	"github.com/millhand/millhand/internal/forge/github"
 	"github.com/millhand/millhand/internal/forge/gitlab"
 )
@@ -20,7 +21,7 @@ func Client(o forge.Options) (*forge.Client, error) {
 	case forge.GitLab:
 		api, err = gitlab.New(s)
 	case forge.Gitea:
-		api = forge.NewGitea(s)
+		api = gitea.New(s)
 	}
 	if err != nil {
 		return nil, err

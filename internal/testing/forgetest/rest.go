@@ -248,6 +248,13 @@ func (s rest) serveEdit(r *http.Request) (int, any, error) {
 	if err := errors.Join(input(r, &in), s.known(in.Assignees)); err != nil {
 		return 0, nil, err
 	}
+	if s.Kind == "gitea" { // for which texts that are empty are missing, except for the body
+		for _, value := range []**string{&in.Title, &in.Base} {
+			if *value != nil && **value == "" {
+				*value = nil
+			}
+		}
+	}
 	if in.Title != nil {
 		s.setTitle(p, *in.Title, "WIP: ")
 	}
