@@ -41,6 +41,12 @@ func (c *conversation) estimate() int64 {
 // recount drops the provider's count, because the conversation or what is fixed was changed.
 func (c *conversation) recount() { c.counted, c.countedTo = c.fixed, 0 }
 
+// startWith sets what each request starts with, and drops the provider's count.
+func (c *conversation) startWith(h head) {
+	c.fixed = tokens(len(h.system)) + tokensOfTools(h.specs)
+	c.recount()
+}
+
 // worked reports whether there is anything to sum up: a response of the model.
 func (c *conversation) worked() bool {
 	return slices.ContainsFunc(c.messages, func(m model.Message) bool { return m.Role == model.Assistant })

@@ -126,7 +126,7 @@ func New(cfg Config) *Session {
 	env.Nested = s.nested
 	s.cfg.Env, s.head.door.known = &env, env.Redact
 	s.head.specs = offered(s.cfg)
-	s.measure()
+	s.talk.startWith(s.head)
 	return s
 }
 
@@ -239,10 +239,4 @@ func (s *Session) delta(d model.Delta) {
 func (s *Session) emit(e event.Event) {
 	e.Job, e.Session = s.cfg.Job, s.cfg.ID
 	s.cfg.Emit(e)
-}
-
-// measure counts the tokens of what each request starts with, and those of the conversation again.
-func (s *Session) measure() {
-	s.talk.fixed = tokens(len(s.head.system)) + tokensOfTools(s.head.specs)
-	s.talk.recount()
 }

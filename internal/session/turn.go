@@ -29,7 +29,7 @@ func (s *Session) turn(ctx context.Context) *End {
 		s.head.specs = offered(s.cfg)
 	}
 	if s.cfg.Hooks.start(ctx, s, refreshed) || refreshed {
-		s.measure()
+		s.talk.startWith(s.head)
 	}
 	if called, end := s.makeRoom(ctx); called || end != nil {
 		return end // that was a turn of its own: limits are checked again first
