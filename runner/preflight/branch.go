@@ -135,7 +135,7 @@ func (p *checker) removeLocks(ctx context.Context, ready *Result) (refused []err
 // removeStale removes the incomplete objects that killed runs have left in the repositories of
 // this machine.
 func (p *checker) removeStale() {
-	for _, o := range p.origins {
+	for _, o := range p.origins.all {
 		if o.repo != nil {
 			objectdb.RemoveStale(o.repo.Git.Objects.Dir)
 		}

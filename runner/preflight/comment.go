@@ -13,7 +13,7 @@ import (
 
 // comment checks before the job costs anything that its final message can be posted.
 func (p *checker) comment(ctx context.Context, j tasks.Job, s *Start) error {
-	url, err := p.remoteURL(j)
+	url, err := p.origins.remoteURL(j)
 	if err != nil {
 		return refuse(event.CodeRemote, "publish.comment: %w", err)
 	}
@@ -31,16 +31,4 @@ func (p *checker) comment(ctx context.Context, j tasks.Job, s *Start) error {
 		return nil
 	}
 	return refusal(err)
-}
-
-// remoteURL returns the URL of the remote of a job: that of a url repository, or "origin".
-func (p *checker) remoteURL(j tasks.Job) (string, error) {
-	o := p.origins[key(j.Repo)]
-	switch {
-	case j.Repo.Kind == tasks.RepoURL:
-		return j.Repo.URL, nil
-	case o == nil || o.repo == nil:
-		return "", remote.ErrNoRemote
-	}
-	return remote.PushURL(o.repo.Git, "origin")
 }

@@ -60,7 +60,7 @@ func (p *checker) findFork(ctx context.Context, f *forked, into string) (err err
 		return refusal(err)
 	}
 	header := f.remote.Auth.Header
-	f.remote = p.at(url)
+	f.remote = p.origins.at(url)
 	f.remote.Auth.Header = cmp.Or(f.remote.Auth.Header, header)
 	if f.fork.Missing {
 		return nil
@@ -119,8 +119,8 @@ func (p *checker) mirroredTip(ctx context.Context, j tasks.Job, o *origin, s *St
 func (p *checker) pullRepository(ctx context.Context, j tasks.Job, s *Start) (publish.Target, forge.Repository, error) {
 	of := s.Remote
 	if j.Pull.Fork != "" {
-		if of = p.at(j.Repo.URL); j.Repo.Kind != tasks.RepoURL {
-			of, _, _ = p.origins[key(j.Repo)].remote(ctx) // s.remote has its error
+		if of = p.origins.at(j.Repo.URL); j.Repo.Kind != tasks.RepoURL {
+			of, _, _ = p.origins.of(j).remote(ctx) // s.remote has its error
 		}
 	}
 	if f := p.fork(ctx, j, of); f != nil {

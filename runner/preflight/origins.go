@@ -36,6 +36,18 @@ type origin struct {
 // root returns the root of its work tree, or a stand-in for that of a mirror.
 func (o *origin) root() string { return cmp.Or(o.repo.Root(), "/repository") }
 
+// origins are the repositories of a plan's jobs, and the remotes that they are fetched from and pushed to.
+type origins struct {
+	Options
+	plan    *tasks.Plan
+	all     map[string]*origin // by key
+	auth    func(url string) remote.Auth
+	telling sync.Mutex
+}
+
+// of returns the repository of a job; nil for one that needs none.
+func (p *origins) of(j tasks.Job) *origin { return p.all[key(j.Repo)] }
+
 // key tells repositories apart. A mirror with a limited history is another one
 // than a full one.
 func key(r tasks.Repo) string {
@@ -46,13 +58,13 @@ func key(r tasks.Repo) string {
 }
 
 // open opens every repository of the plan that is on this machine.
-func (p *checker) open(ctx context.Context) {
+func (p *origins) open(ctx context.Context) {
 	for _, j := range p.plan.Jobs {
-		if j.Skip != "" || j.Repo.Kind == tasks.RepoCopy || p.Local && j.Repo.Kind == tasks.RepoURL || p.origins[key(j.Repo)] != nil {
+		if j.Skip != "" || j.Repo.Kind == tasks.RepoCopy || p.Local && j.Repo.Kind == tasks.RepoURL || p.all[key(j.Repo)] != nil {
 			continue
 		}
 		o := &origin{converted: map[string][]state.Converted{}}
-		p.origins[key(j.Repo)] = o
+		p.all[key(j.Repo)] = o
 		if j.Repo.Kind == tasks.RepoPath {
 			p.openPath(ctx, o, j.Repo)
 		}
@@ -60,17 +72,17 @@ func (p *checker) open(ctx context.Context) {
 }
 
 // pushes reports whether a job pushes from a repository on this machine.
-func (p *checker) pushes(j tasks.Job) bool {
+func (p *origins) pushes(j tasks.Job) bool {
 	if j.Skip != "" || j.Repo.Kind != tasks.RepoPath || !j.Publish.Pushes() {
 		return false
 	}
-	o := p.origins[key(j.Repo)]
+	o := p.of(j)
 	return o != nil && o.err == nil
 }
 
 // authorize finds out which remote gets which credentials, before any is asked
 // anything.
-func (p *checker) authorize() (err error) {
+func (p *origins) authorize() (err error) {
 	if p.Local || p.Auth == nil {
 		p.auth = func(string) remote.Auth { return remote.Auth{} }
 		return nil
@@ -92,7 +104,7 @@ func (p *checker) authorize() (err error) {
 
 // reach fetches what is elsewhere, and asks the remotes that are pushed to for
 // their branches, as many in parallel as the plan allows.
-func (p *checker) reach(ctx context.Context) {
+func (p *origins) reach(ctx context.Context) {
 	limit := make(chan struct{}, max(p.plan.Clones, 1))
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -110,7 +122,7 @@ func (p *checker) reach(ctx context.Context) {
 		return
 	}
 	for _, j := range p.plan.Jobs {
-		o := p.origins[key(j.Repo)]
+		o := p.of(j)
 		switch {
 		case o == nil || o.asked || j.Skip != "":
 		case j.Repo.Kind == tasks.RepoURL:
@@ -123,7 +135,7 @@ func (p *checker) reach(ctx context.Context) {
 	}
 }
 
-func (p *checker) openPath(ctx context.Context, o *origin, r tasks.Repo) {
+func (p *origins) openPath(ctx context.Context, o *origin, r tasks.Repo) {
 	if o.repo, o.err = gitops.Open(r.Dir, p.Git); o.err != nil {
 		return
 	}
@@ -138,9 +150,9 @@ func (p *checker) openPath(ctx context.Context, o *origin, r tasks.Repo) {
 }
 
 // secrets are those of all repositories on this machine.
-func (p *checker) secrets() []string {
+func (p *origins) secrets() []string {
 	var all []string
-	for _, o := range p.origins {
+	for _, o := range p.all {
 		all = append(all, o.secrets...)
 	}
 	return all
@@ -149,7 +161,7 @@ func (p *checker) secrets() []string {
 // fetch brings the mirror of a url repository up to date. The remote is asked
 // for its branches first, for which it has less time: one that does not answer
 // is to keep the others waiting for no longer.
-func (p *checker) fetch(ctx context.Context, o *origin, r tasks.Repo) {
+func (p *origins) fetch(ctx context.Context, o *origin, r tasks.Repo) {
 	p.serialize(func() {
 		if p.Fetching != nil {
 			p.Fetching(r.Name)
@@ -174,7 +186,7 @@ func (p *checker) fetch(ctx context.Context, o *origin, r tasks.Repo) {
 }
 
 // answers checks whether a remote responds.
-func (p *checker) answers(ctx context.Context, r tasks.Repo) error {
+func (p *origins) answers(ctx context.Context, r tasks.Repo) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, referenceTimeout, fmt.Errorf("no response within %s", referenceTimeout))
 	defer cancel()
 	_, _, err := remote.Branches(ctx, p.at(r.URL))
@@ -182,19 +194,19 @@ func (p *checker) answers(ctx context.Context, r tasks.Repo) error {
 }
 
 // serialize calls one of the functions that must not overlap.
-func (p *checker) serialize(f func()) {
+func (p *origins) serialize(f func()) {
 	p.telling.Lock()
 	defer p.telling.Unlock()
 	f()
 }
 
 // at is a remote with the credentials that it gets.
-func (p *checker) at(url string) remote.Repo {
+func (p *origins) at(url string) remote.Repo {
 	return remote.Repo{URL: url, Auth: p.auth(url), Proxy: p.Proxy}
 }
 
 // remoteOf finds, once, where a path repository's pushes go and what is there.
-func (p *checker) remoteOf(o *origin) func(context.Context) (remote.Repo, map[string]string, error) {
+func (p *origins) remoteOf(o *origin) func(context.Context) (remote.Repo, map[string]string, error) {
 	var once sync.Once
 	var at remote.Repo
 	var branches map[string]string
@@ -216,4 +228,16 @@ func (p *checker) remoteOf(o *origin) func(context.Context) (remote.Repo, map[st
 		})
 		return at, branches, err
 	}
+}
+
+// remoteURL returns the URL of the remote of a job: that of a url repository, or "origin".
+func (p *origins) remoteURL(j tasks.Job) (string, error) {
+	o := p.of(j)
+	switch {
+	case j.Repo.Kind == tasks.RepoURL:
+		return j.Repo.URL, nil
+	case o == nil || o.repo == nil:
+		return "", remote.ErrNoRemote
+	}
+	return remote.PushURL(o.repo.Git, "origin")
 }

@@ -202,13 +202,13 @@ const referenceTimeout = time.Minute
 //
 // If a repository can't be fetched, only its jobs fail; it is not a refusal.
 func Check(ctx context.Context, plan *tasks.Plan, look Options) (*Result, error) {
-	p := &checker{Options: look, plan: plan, origins: map[string]*origin{}, taken: map[string]string{}}
-	p.open(ctx)
-	if err := p.authorize(); err != nil {
+	p := &checker{Options: look, plan: plan, origins: &origins{Options: look, plan: plan, all: map[string]*origin{}}, taken: map[string]string{}}
+	p.origins.open(ctx)
+	if err := p.origins.authorize(); err != nil {
 		return nil, err
 	}
-	p.reach(ctx)
-	ready := &Result{Starts: make(map[string]Start, len(plan.Jobs)), secrets: p.secrets(), Signing: look.Signing}
+	p.origins.reach(ctx)
+	ready := &Result{Starts: make(map[string]Start, len(plan.Jobs)), secrets: p.origins.secrets(), Signing: look.Signing}
 	var refused []error
 	for _, j := range plan.Jobs {
 		if p.History.Done(j.ID) {
@@ -259,11 +259,9 @@ func Check(ctx context.Context, plan *tasks.Plan, look Options) (*Result, error)
 type checker struct {
 	Options
 	plan    *tasks.Plan
-	origins map[string]*origin // by identity of the repository
+	origins *origins
 	taken   map[string]string  // by directory of the branches and branch: the job whose it is
-	auth    func(url string) remote.Auth
 	forks   map[string]*forked // by URL of the repository and publish.fork
-	telling sync.Mutex
 
 	warnings []string // for the start of the run
 }

@@ -48,7 +48,7 @@ type Start struct {
 
 // job determines the state that a job starts from.
 func (p *checker) job(ctx context.Context, j tasks.Job) (Start, error) {
-	o := p.origins[key(j.Repo)]
+	o := p.origins.of(j)
 	switch {
 	case j.Skip != "":
 		return Start{Skip: &ending.Stop{Code: event.CodeCondition, Detail: j.Skip}}, nil
@@ -96,7 +96,7 @@ func (p *checker) mirrored(ctx context.Context, j tasks.Job, o *origin) (Start, 
 	case o.err != nil:
 		return Start{Skip: notFetched("fetch the repository", o.err)}, nil //nolint:nilerr // the fault of its own jobs, and no refusal of the run
 	}
-	s := Start{Origin: o.repo, Remote: p.at(j.Repo.URL)}
+	s := Start{Origin: o.repo, Remote: p.origins.at(j.Repo.URL)}
 	if err := p.resolve(j, &s); err != nil {
 		return s, err
 	}
