@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/millhand/millhand/internal/login"
 	"github.com/millhand/millhand/internal/model/kinds"
@@ -20,34 +22,58 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
+// variables are those of the environment.
+type variables func(name string) string
+
+// first returns the first of some variables that is set, and its value; "" for none.
+func (v variables) first(names []string) (name, value string) {
+	for _, name := range names {
+		if value := strings.TrimSpace(v(name)); value != "" {
+			return name, value
+		}
+	}
+	return "", ""
+}
+
+// access finds the keys and logins of providers.
+type access struct {
+	getenv  variables
+	environ []string // of key commands
+	now     func() time.Time
+	proxy   func(*http.Request) (*url.URL, error)
+	hold    func(secret string)
+}
+
+func (m *Set) access() access { return access{m.getenv, m.Environ, m.now, m.proxy, m.hold} }
+
 // authorized adds the key or login of a provider to its configuration, and returns what identifies
 // its account and how errors of the key are fixed.
-func (m *Set) authorized(conf provider.Config, kind provider.Kind, own tasks.Provider, defined bool, written string) (_ provider.Config, account, fix string, err error) {
+func (a access) authorized(conf provider.Config, kind provider.Kind, own tasks.Provider, defined bool, written string) (_ provider.Config, account, fix string, err error) {
 	switch {
 	case own.Key != nil:
-		if conf.Keys, err = m.keys(*own.Key); err != nil {
+		if conf.Keys, err = a.keys(*own.Key); err != nil {
 			return conf, "", "", fmt.Errorf("%s: %w", written, err)
 		}
 		account, fix = keySource(*own.Key), "check the provider's key_command or token_file"
 	case own.KeyEnv != "":
-		if _, conf.APIKey = m.first([]string{own.KeyEnv}); conf.APIKey == "" {
+		if _, conf.APIKey = a.getenv.first([]string{own.KeyEnv}); conf.APIKey == "" {
 			return conf, "", "", &KeyError{written, []string{own.KeyEnv}}
 		}
 		account, fix = conf.APIKey, checkKey([]string{own.KeyEnv})
 	case own.Login == nil && defined && own.BaseURL != "" && (kind.Cloud == kinds.Azure || !ownHost(kind, own.BaseURL)): // another server must not receive the provider's key
 	case own.Login == nil:
 		var variable string
-		variable, conf.APIKey = m.first(kind.KeyEnv)
+		variable, conf.APIKey = a.getenv.first(kind.KeyEnv)
 		if conf.Bearer = slices.Contains(kind.TokenEnv, variable); conf.APIKey != "" {
 			account, fix = conf.APIKey, checkKey(kind.KeyEnv)
-		} else if !m.logsIn(kind, own) && !kind.Keyless {
+		} else if !a.logsIn(kind, own) && !kind.Keyless {
 			return conf, "", "", &KeyError{written, kind.KeyEnv}
 		}
 	}
-	if !m.logsIn(kind, own) {
+	if !a.logsIn(kind, own) {
 		return conf, account, fix, nil
 	}
-	return m.loggedIn(conf, kind, own, written, account, fix)
+	return a.loggedIn(conf, kind, own, written, account, fix)
 }
 
 // LoginError is the error of a model whose provider has no login.
@@ -73,7 +99,7 @@ func (m *Set) Logins() []Login {
 	var list []Login
 	for _, c := range m.named() {
 		prefix, _, _ := strings.Cut(c.id, "/")
-		if _, kind, err := m.endpoint(c.id); err != nil || !m.logsIn(kind, m.Plan.Providers[prefix]) {
+		if _, kind, err := m.endpoint(c.id); err != nil || !m.access().logsIn(kind, m.Plan.Providers[prefix]) {
 			continue
 		}
 		_, err := m.open(c.id, c.name, "", "")
@@ -107,10 +133,10 @@ func CloudLogins(getenv func(string) string) []Login {
 	for _, name := range kinds.Names() {
 		kind, _ := provider.Lookup(name)
 		m := New(&tasks.Plan{Jobs: []tasks.Job{{Model: name + "/anthropic.claude", ModelName: name}}}, getenv, nil, nil, prices.BuiltIn())
-		if _, base := m.first(kind.BaseEnv); kind.Cloud == kinds.Azure && base == "" { // other tools have the same variables
+		if _, base := m.getenv.first(kind.BaseEnv); kind.Cloud == kinds.Azure && base == "" { // other tools have the same variables
 			continue
 		}
-		if variable, _ := m.first(kind.LoginEnv); variable != "" {
+		if variable, _ := m.getenv.first(kind.LoginEnv); variable != "" {
 			list = append(list, m.Logins()...)
 		}
 	}
@@ -129,7 +155,7 @@ func ownHost(kind provider.Kind, base string) bool {
 
 // logsIn reports whether a provider without a key logs in to its cloud. Azure, which has keys, too, is
 // logged in to only with a login in the manifest or a variable of the environment, and if no header is a key.
-func (m *Set) logsIn(kind provider.Kind, own tasks.Provider) bool {
+func (a access) logsIn(kind provider.Kind, own tasks.Provider) bool {
 	if kind.Cloud != kinds.Azure || own.Login != nil {
 		return kind.Cloud != ""
 	}
@@ -141,8 +167,8 @@ func (m *Set) logsIn(kind provider.Kind, own tasks.Provider) bool {
 			return false
 		}
 	}
-	key, _ := m.first(kind.KeyEnv)
-	login, _ := m.first(kind.LoginEnv)
+	key, _ := a.getenv.first(kind.KeyEnv)
+	login, _ := a.getenv.first(kind.LoginEnv)
 	if own.BaseURL != "" { // which doesn't get the key of the variable
 		return login != "" && ownHost(kind, own.BaseURL)
 	}
@@ -150,38 +176,38 @@ func (m *Set) logsIn(kind provider.Kind, own tasks.Provider) bool {
 }
 
 // loggedIn adds the login of a cloud, unless there is a key.
-func (m *Set) loggedIn(conf provider.Config, kind provider.Kind, own tasks.Provider, written, account, fix string) (_ provider.Config, _, _ string, err error) {
+func (a access) loggedIn(conf provider.Config, kind provider.Kind, own tasks.Provider, written, account, fix string) (_ provider.Config, _, _ string, err error) {
 	keyed := conf.APIKey != "" || conf.Keys != nil
 	if !keyed && own.Login == nil && own.BaseURL != "" && !ownHost(kind, own.BaseURL) {
 		return conf, "", "", fmt.Errorf("%s: credentials of %s are not sent to %s: add login: {} to the provider if they may be, or key_env", written, kind.Cloud, EndpointHost(own.BaseURL))
 	}
-	o := m.login(own)
+	o := a.login(own)
 	switch kind.Cloud {
 	case kinds.Google:
-		return m.ofGoogle(conf, o, own, written, account, fix)
+		return a.ofGoogle(conf, o, own, written, account, fix)
 	case kinds.Azure:
 		o.Endpoint = conf.BaseURL
 		return ofAzure(conf, o, written)
 	case kinds.AWS:
 	}
-	if variable := kind.KeyEnv[0]; (own.Login != nil || own.KeyEnv != "" && own.KeyEnv != variable || own.Key != nil) && m.getenv(variable) != "" {
+	if variable := kind.KeyEnv[0]; (own.Login != nil || own.KeyEnv != "" && own.KeyEnv != variable || own.Key != nil) && a.getenv(variable) != "" {
 		return conf, "", "", fmt.Errorf("%s: the SDK of %s would send the key in %s: unset that variable, or remove the other key or login from the provider", written, kind.Cloud, variable)
 	}
-	a, err := o.AWS()
+	aws, err := o.AWS()
 	if err != nil {
 		return conf, "", "", &LoginError{written, err}
 	}
-	conf.AWS = a
+	conf.AWS = aws
 	if !keyed {
-		account, fix = a.Source+a.Config.Region, "the login uses "+a.Source
+		account, fix = aws.Source+aws.Config.Region, "the login uses "+aws.Source
 	}
 	return conf, account, fix, nil
 }
 
 // ofGoogle adds the project, the region and the login of Google Cloud.
-func (m *Set) ofGoogle(conf provider.Config, o login.Options, own tasks.Provider, written, account, fix string) (_ provider.Config, _, _ string, err error) {
-	_, project := m.first([]string{"ANTHROPIC_VERTEX_PROJECT_ID", "GOOGLE_CLOUD_PROJECT"})
-	conf.Project, conf.Region = cmp.Or(own.Project, project), m.regionOf(written)
+func (a access) ofGoogle(conf provider.Config, o login.Options, own tasks.Provider, written, account, fix string) (_ provider.Config, _, _ string, err error) {
+	_, project := a.getenv.first([]string{"ANTHROPIC_VERTEX_PROJECT_ID", "GOOGLE_CLOUD_PROJECT"})
+	conf.Project, conf.Region = cmp.Or(own.Project, project), regionOf(a.getenv, own, true)
 	switch {
 	case conf.Project == "":
 		err = errors.New("missing project of Google Cloud: set ANTHROPIC_VERTEX_PROJECT_ID, or providers: {NAME: {project: PROJECT}}")
@@ -231,26 +257,24 @@ func source(conf provider.Config, kind provider.Kind) string {
 }
 
 // login describes the login of a provider.
-func (m *Set) login(own tasks.Provider) login.Options {
+func (a access) login(own tasks.Provider) login.Options {
 	l := tasks.Login{}
 	if own.Login != nil {
 		l = *own.Login
 	}
 	return login.Options{
 		Region: own.Region, Role: l.Role, IdentityProvider: l.IdentityProvider, ServiceAccount: l.ServiceAccount, TenantID: l.TenantID, ClientID: l.ClientID, TokenEnv: l.TokenEnv,
-		Getenv: m.getenv, Now: m.now, Hold: m.hold, Proxy: m.proxy,
+		Getenv: a.getenv, Now: a.now, Hold: a.hold, Proxy: a.proxy,
 	}
 }
 
-// regionOf returns the region of the requests to a model of a cloud.
-func (m *Set) regionOf(id string) string {
-	prefix, _, _ := strings.Cut(id, "/")
-	own := m.Plan.Providers[prefix]
-	variables := []string{"AWS_REGION", "AWS_DEFAULT_REGION"}
-	if cmp.Or(own.Kind, prefix) == "vertex" {
-		variables = []string{"CLOUD_ML_REGION", "GOOGLE_CLOUD_LOCATION"}
+// regionOf returns the region of the requests to a provider of a cloud.
+func regionOf(getenv variables, own tasks.Provider, google bool) string {
+	names := []string{"AWS_REGION", "AWS_DEFAULT_REGION"}
+	if google {
+		names = []string{"CLOUD_ML_REGION", "GOOGLE_CLOUD_LOCATION"}
 	}
-	_, region := m.first(variables)
+	_, region := getenv.first(names)
 	return cmp.Or(own.Region, region)
 }
 
@@ -262,12 +286,12 @@ func (m *Set) hold(secret string) {
 }
 
 // keys returns the source of a provider's keys.
-func (m *Set) keys(of tasks.KeySource) (*keys.Source, error) {
+func (a access) keys(of tasks.KeySource) (*keys.Source, error) {
 	if of.File == "" {
-		return keys.FromCommand(keys.Command{Args: of.Command, Dir: of.Dir, Env: m.Environ, TTL: of.TTL}, m.now, m.hold), nil
+		return keys.FromCommand(keys.Command{Args: of.Command, Dir: of.Dir, Env: a.environ, TTL: of.TTL}, a.now, a.hold), nil
 	}
 	if _, err := os.Stat(of.File); err != nil {
 		return nil, fmt.Errorf("token_file: %w", err)
 	}
-	return keys.FromFile(of.File, m.now, m.hold), nil
+	return keys.FromFile(of.File, a.now, a.hold), nil
 }

@@ -41,7 +41,7 @@ func (m *Set) cost(id string, p pricing, u money.Usage) (money.USD, bool) {
 	if _, written := p.(fixed); written || terms == "" {
 		return price.Cost(u).Add(searches), ok
 	}
-	percent := prices.Percent(m.inTable(id), terms)
+	percent := prices.Percent(inTable(m.Plan, id), terms)
 	m.mu.Lock()
 	m.surcharge[id] = max(m.surcharge[id], percent)
 	m.mu.Unlock()
@@ -63,14 +63,16 @@ func (m *Set) region(id string) string {
 		return ""
 	}
 	if kind.Cloud != "" {
-		declared, _ := m.declared(id)
-		if regional := prices.InOneRegion(kind.Name, conf.Model, m.regionOf(id)); regional && (declared.Like != "" || m.known(id).Maker) {
+		prefix, _, _ := strings.Cut(id, "/")
+		own := m.Plan.Providers[prefix]
+		facts, _ := declared(m.Plan, id)
+		if regional := prices.InOneRegion(kind.Name, conf.Model, regionOf(m.getenv, own, cmp.Or(own.Kind, prefix) == "vertex")); regional && (facts.Like != "" || m.known(id).Maker) {
 			return prices.Regional
 		}
 		return ""
 	}
 	if conf.BaseURL == "" {
-		_, conf.BaseURL = m.first(kind.BaseEnv)
+		_, conf.BaseURL = m.getenv.first(kind.BaseEnv)
 	}
 	if base, err := url.Parse(conf.BaseURL); err != nil || !strings.HasSuffix(base.Hostname(), ".api.openai.com") {
 		return ""
@@ -81,7 +83,7 @@ func (m *Set) region(id string) string {
 // atWorst returns what a request costs at most: under the most expensive terms that the
 // service has applied so far.
 func (m *Set) atWorst(id string, usd money.USD) money.USD {
-	least := prices.Percent(m.inTable(id), m.region(id))
+	least := prices.Percent(inTable(m.Plan, id), m.region(id))
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return usd.Percent(max(m.surcharge[id], least))
@@ -89,9 +91,9 @@ func (m *Set) atWorst(id string, usd money.USD) money.USD {
 
 // inTable returns the name under which the price table has a model: a provider of the
 // manifest serves the models of its kind.
-func (m *Set) inTable(id string) string {
+func inTable(plan *tasks.Plan, id string) string {
 	prefix, bare, _ := strings.Cut(id, "/")
-	kind := cmp.Or(m.Plan.Providers[prefix].Kind, prefix)
+	kind := cmp.Or(plan.Providers[prefix].Kind, prefix)
 	if kind == "responses" {
 		kind = "openai"
 	}
@@ -104,9 +106,9 @@ func (m *Set) known(id string) prices.Model {
 	if scripted(id) || recorded(id) {
 		return prices.Model{}
 	}
-	name := m.inTable(id)
-	if declared, ok := m.declared(id); ok && declared.Like != "" {
-		name = declared.Like
+	name := inTable(m.Plan, id)
+	if facts, ok := declared(m.Plan, id); ok && facts.Like != "" {
+		name = facts.Like
 	}
 	known, _ := m.table.Of(name)
 	return known
@@ -114,23 +116,23 @@ func (m *Set) known(id string) prices.Model {
 
 // declared returns the facts that the manifest states for a model of one of its
 // providers.
-func (m *Set) declared(id string) (tasks.ModelFacts, bool) {
+func declared(plan *tasks.Plan, id string) (tasks.ModelFacts, bool) {
 	prefix, bare, _ := strings.Cut(id, "/")
-	declared, ok := m.Plan.Providers[prefix].Models[bare]
-	return declared, ok
+	facts, ok := plan.Providers[prefix].Models[bare]
+	return facts, ok
 }
 
 // Facts returns the properties of a model. If it is unknown which files a model
 // sees, it gets images: a provider that does not support them refuses them.
 func (m *Set) Facts(id string) runner.ModelFacts {
 	known := m.known(id)
-	declared, _ := m.declared(id)
+	facts, _ := declared(m.Plan, id)
 	f := runner.ModelFacts{
 		Images: known.Images || !known.Sees, PDFs: known.PDFs,
-		Like: declared.Like, Context: cmp.Or(declared.Window, known.Context), MaxOutput: cmp.Or(declared.MaxOutput, known.MaxOutput),
+		Like: facts.Like, Context: cmp.Or(facts.Window, known.Context), MaxOutput: cmp.Or(facts.MaxOutput, known.MaxOutput),
 	}
-	if declared.Vision != nil {
-		f.Images, f.PDFs = *declared.Vision, *declared.Vision && known.PDFs
+	if facts.Vision != nil {
+		f.Images, f.PDFs = *facts.Vision, *facts.Vision && known.PDFs
 	}
 	return f
 }
@@ -158,9 +160,9 @@ func (m *Set) price(id, written string) (pricing, bool) {
 	}
 	known := m.known(id)
 	base, priced := known.Price(m.now())
-	switch declared, _ := m.declared(id); {
-	case declared.Priced():
-		return fixed(declared.Price(id, base)), true
+	switch facts, _ := declared(m.Plan, id); {
+	case facts.Priced():
+		return fixed(facts.Price(id, base)), true
 	case m.free(id):
 		return fixed{}, true
 	}
@@ -177,7 +179,7 @@ func (m *Set) local(id string) bool {
 	prefix, _, _ := strings.Cut(id, "/")
 	own, defined := m.Plan.Providers[prefix]
 	kind := cmp.Or(own.Kind, prefix)
-	if _, key := m.first([]string{"OLLAMA_API_KEY", own.KeyEnv}); kind == "ollama" && key != "" {
+	if _, key := m.getenv.first([]string{"OLLAMA_API_KEY", own.KeyEnv}); kind == "ollama" && key != "" {
 		return false
 	}
 	return slices.Contains(local, kind) && (!defined || !m.Plan.Policies.States(policy.Budget))

@@ -44,7 +44,7 @@ type Set struct {
 	// Plan is that of New, or one that was made of it before Begin.
 	Plan *tasks.Plan
 
-	getenv func(string) string
+	getenv variables
 	now    func() time.Time
 	proxy  func(*http.Request) (*url.URL, error)
 	table  *prices.Table
@@ -346,8 +346,8 @@ func (m *Set) wrapped(of tasks.Model, s session, more bool) (runner.Conversation
 	if err != nil {
 		return c, err
 	}
-	if declared, ok := m.declared(of.ID); ok {
-		c.Model = stated{c.Model, declared.Reasoning, declared.MaxOutput}
+	if facts, ok := declared(m.Plan, of.ID); ok {
+		c.Model = stated{c.Model, facts.Reasoning, facts.MaxOutput}
 	}
 	l, g := m.limits(of.ID)
 	wait := m.patience(of.ID, more)
@@ -435,14 +435,14 @@ func (m *Set) openWire(id, written string) (wired, error) {
 	}
 	conf.MaxOutput, conf.HTTPClient = m.Facts(id).MaxOutput, m.Accounts.client
 	if conf.BaseURL == "" {
-		_, conf.BaseURL = m.first(kind.BaseEnv)
+		_, conf.BaseURL = m.getenv.first(kind.BaseEnv)
 		if err := checkEndpoint(m.Plan.Policies, strings.Join(kind.BaseEnv, " or "), conf.BaseURL); err != nil {
 			return wired{}, err
 		}
 	}
 	var fix string
 	account := ""
-	if conf, account, fix, err = m.authorized(conf, kind, own, defined, written); err != nil {
+	if conf, account, fix, err = m.access().authorized(conf, kind, own, defined, written); err != nil {
 		return wired{}, err
 	}
 	if conf.BaseURL == "" && kind.BaseURL == "" && len(kind.BaseEnv) > 0 && conf.AWS == nil && conf.Region == "" {
@@ -486,16 +486,6 @@ type KeyError struct {
 
 func (e *KeyError) Error() string {
 	return fmt.Sprintf("missing API key for %s: set the environment variable %s", e.Model, strings.Join(e.Variables, " or "))
-}
-
-// first returns the first variable that is set, and its value; "" for none.
-func (m *Set) first(variables []string) (name, value string) {
-	for _, name := range variables {
-		if v := strings.TrimSpace(m.getenv(name)); v != "" {
-			return name, v
-		}
-	}
-	return "", ""
 }
 
 // openReplay opens the recording of a job, or of one of its children.

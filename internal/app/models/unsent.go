@@ -38,11 +38,11 @@ func (m *Set) unsentOf(of tasks.Model, s tasks.Sampling) (list []string) {
 		return nil
 	}
 	if conf.BaseURL == "" {
-		_, conf.BaseURL = m.first(kind.BaseEnv)
+		_, conf.BaseURL = m.getenv.first(kind.BaseEnv)
 	}
-	declared, _ := m.declared(of.ID)
+	facts, _ := declared(m.Plan, of.ID)
 	sent := provider.SentEffort(conf, s.Effort)
-	if declared.Reasoning != nil && !*declared.Reasoning {
+	if facts.Reasoning != nil && !*facts.Reasoning {
 		sent = ""
 	}
 	switch {
@@ -52,7 +52,7 @@ func (m *Set) unsentOf(of tasks.Model, s tasks.Sampling) (list []string) {
 	default:
 		list = append(list, fmt.Sprintf("%s does not support the effort %s: %s is sent", of.Name, s.Effort, sent))
 	}
-	if s.Temperature != nil && (!provider.SendsTemperature(conf) || declared.Reasoning != nil && *declared.Reasoning) {
+	if s.Temperature != nil && (!provider.SendsTemperature(conf) || facts.Reasoning != nil && *facts.Reasoning) {
 		list = append(list, of.Name+" does not support a temperature: it is not sent")
 	}
 	return list
