@@ -1,0 +1,337 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/app/action"
+	"github.com/millhand/millhand/internal/app/exitcode"
+	"github.com/millhand/millhand/internal/app/load"
+	"github.com/millhand/millhand/internal/app/world"
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/gitops/remote"
+	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/internal/testing/gittest"
+	"github.com/millhand/millhand/internal/text/redact"
+	"github.com/millhand/millhand/internal/view"
+	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/runner/history"
+	"github.com/millhand/millhand/tasks"
+)
+
+func TestPolicyMakesTheSandboxRequired(t *testing.T) {
+	required := policy.Set{{Name: "p", Sandbox: "p.yaml:3"}}
+	for _, tt := range []struct {
+		mode string
+		set  policy.Set
+		want string // "" if it is refused
+	}{
+		{"auto", nil, "auto"}, {"off", nil, "off"}, {"auto", required, "require"}, {"require", required, "require"}, {"off", required, ""}, {"external", required, ""},
+	} {
+		got, err := SandboxMode(tt.mode, tt.set)
+		if got != tt.want || (err != nil) != (tt.want == "") || err != nil && exitcode.Of(err) != event.ExitUsage {
+			t.Errorf("%s with %d policies: %q, %v", tt.mode, len(tt.set), got, err)
+		}
+	}
+}
+
+func TestLevelIsNoLessThanItsMode(t *testing.T) {
+	nothing := func() sandbox.Found { return sandbox.Found{} }
+	if level, _, err := ChooseLevel(t.Context(), "off", true, nothing); err != nil || level != sandbox.None {
+		t.Errorf("off: level %v, %v", level, err)
+	}
+	if _, _, err := ChooseLevel(t.Context(), "require", true, nothing); exitcode.Of(err) != event.ExitPolicy {
+		t.Errorf("require without any level: %v", err)
+	}
+	if _, _, err := ChooseLevel(t.Context(), "none", true, nothing); exitcode.Of(err) != event.ExitUsage {
+		t.Errorf("an unknown mode: %v", err)
+	}
+	cause := errors.New("a signal")
+	ctx, end := context.WithCancelCause(t.Context())
+	end(cause)
+	if _, _, err := ChooseLevel(ctx, "off", true, nothing); !errors.Is(err, cause) {
+		t.Errorf("a context that has ended: %v", err)
+	}
+}
+
+// withDay is a plan with a budget of a day in a policy.
+func withDay(run, day money.USD) *tasks.Plan {
+	return &tasks.Plan{Budget: tasks.Budget{CostUSD: run}, Policies: policy.Set{{Name: "p", Path: "/p.yaml", Day: policy.Cap{USD: day, Source: "p.yaml:2"}}}}
+}
+
+func TestRunsOfADayShareItsBudget(t *testing.T) {
+	home := t.TempDir()
+	w := world.World{Now: time.Now, Getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}
+	plan, first, err := openDays(t.Context(), w, withDay(3*money.Dollar, 5*money.Dollar), Starting{ID: "one"})
+	if err != nil || plan.Budget.CostUSD != 3*money.Dollar {
+		t.Fatalf("the first run gets $%s, %v", plan.Budget.CostUSD, err)
+	}
+	plan, second, err := openDays(t.Context(), w, withDay(3*money.Dollar, 5*money.Dollar), Starting{ID: "two"})
+	if err != nil || plan.Budget.CostUSD != 2*money.Dollar {
+		t.Fatalf("the second run gets $%s of the rest, %v", plan.Budget.CostUSD, err)
+	}
+	if _, _, err := openDays(t.Context(), w, withDay(3*money.Dollar, 5*money.Dollar), Starting{ID: "three"}); exitcode.Of(err) != event.ExitBudget || !strings.Contains(err.Error(), "budget.day (p.yaml:2)") {
+		t.Errorf("nothing is left: %v", err)
+	}
+	first.set(money.Dollar / 2)
+	if err := errors.Join(first.close(), second.close()); err != nil {
+		t.Fatal(err)
+	}
+	plan, again, err := openDays(t.Context(), w, withDay(0, 5*money.Dollar), Starting{ID: "four"})
+	if err != nil || plan.Budget.CostUSD != 4*money.Dollar+money.Dollar/2 {
+		t.Errorf("after runs that cost $0.50, the next one gets $%s, %v", plan.Budget.CostUSD, err)
+	}
+	if err := again.close(); err != nil {
+		t.Error(err)
+	}
+	w.Getenv = func(string) string { return "" }
+	if _, _, err := openDays(t.Context(), w, withDay(0, money.Dollar), Starting{ID: "five"}); err == nil || !strings.Contains(err.Error(), "set HOME or XDG_STATE_HOME") {
+		t.Errorf("without a directory: %v", err)
+	}
+}
+
+func signedBy(signs ...tasks.Sign) *tasks.Plan {
+	plan := &tasks.Plan{}
+	for i, s := range signs {
+		plan.Jobs = append(plan.Jobs, tasks.Job{ID: fmt.Sprint(i), Commit: &tasks.Commit{Sign: s}})
+	}
+	return plan
+}
+
+func TestRunHasOneKeyForAllSignatures(t *testing.T) {
+	w := world.World{Now: time.Now, Getenv: func(string) string { return "" }}
+	unsigned := signedBy(tasks.SignSSH)
+	unsigned.Jobs[0].Publish = tasks.PublishPatch // no commit is made
+	for name, tt := range map[string]struct {
+		plan *tasks.Plan
+		want string // "" if no key is needed
+		exit event.Exit
+	}{
+		"no signature":     {signedBy(""), "", event.ExitOK},
+		"only a patch":     {unsigned, "", event.ExitOK},
+		"a missing key":    {signedBy(tasks.SignSSH, "", tasks.SignSSH), "commit.sign: ", event.ExitAuth},
+		"two formats":      {signedBy(tasks.SignSSH, tasks.SignOpenPGP), "must use the same format, not ssh and openpgp", event.ExitUsage},
+		"evidence":         {&tasks.Plan{Evidence: &tasks.Evidence{Sign: tasks.SignSSH}}, "evidence.sign: ", event.ExitAuth},
+		"evidence and PGP": {&tasks.Plan{Jobs: signedBy(tasks.SignOpenPGP).Jobs, Evidence: &tasks.Evidence{Sign: tasks.SignSSH}}, "can't be combined with commit.sign: openpgp", event.ExitUsage},
+	} {
+		key, err := signingKey(t.Context(), w, tt.plan)
+		if key != nil || exitcode.Of(err) != tt.exit || (err != nil) != (tt.want != "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", name, err, tt.want)
+		}
+	}
+}
+
+func TestToolsOfManifestsHaveTheirSchemas(t *testing.T) {
+	schema := map[string]any{"type": "object", "properties": map[string]any{"n": map[string]any{"type": "integer"}}}
+	list, err := CustomTools(&tasks.Plan{Tools: []tasks.CustomTool{{Name: "count", Description: "Counts.", Command: []string{"wc"}, Schema: schema, ReadOnly: true}}})
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%d tools, %v", len(list), err)
+	}
+	if s := list[0].Spec(); s.Name != "count" || !s.ReadOnly || s.Schema["properties"] == nil {
+		t.Errorf("%+v", s)
+	}
+	schema["properties"] = func() {}
+	if _, err := CustomTools(&tasks.Plan{Tools: []tasks.CustomTool{{Name: "count", Schema: schema}}}); exitcode.Of(err) != event.ExitUsage {
+		t.Errorf("a schema that is not JSON: %v", err)
+	}
+}
+
+// A secret that JSON escapes is redacted in JSON, and the text stays JSON.
+func TestRecordedTextsHaveNoSecrets(t *testing.T) {
+	known := redact.New([]string{"a\"secret<key>"})
+	doc, err := json.Marshal(map[string]string{"key": `a"secret<key>`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := cleaned(known, string(doc)); !json.Valid([]byte(got)) || strings.Contains(got, "secret") {
+		t.Errorf("JSON: %s", got)
+	}
+	if got := cleaned(known, `{ not JSON: a"secret<key>`); strings.Contains(got, "secret") || !strings.HasPrefix(got, "{ not JSON: ") {
+		t.Errorf("a text: %s", got)
+	}
+}
+
+func TestFlagsForMissingSetupAreQuoted(t *testing.T) {
+	rep := &report.Report{Jobs: []report.Job{{Reason: "no"}, {Reason: "command not found: add setup: [npm ci, pip install -r requirements.txt]"}}}
+	if got := lacksSetup(load.Prompt{}, rep); got != "--setup 'npm ci' --setup 'pip install -r requirements.txt'" {
+		t.Errorf("%s", got)
+	}
+	if got := lacksSetup(load.Prompt{Setup: []string{"make deps"}}, rep); got != "" {
+		t.Errorf("with a setup command: %s", got)
+	}
+}
+
+func TestMessageIsTheDocumentIfThereIsASchema(t *testing.T) {
+	rep := &report.Report{Jobs: []report.Job{{FinalMessage: "Done.\n\n"}, {FinalMessage: "Text.", Output: json.RawMessage(`{"n":1}`)}, {}}}
+	for _, quiet := range []bool{false, true} {
+		var out, log strings.Builder
+		o := New()
+		o.Log.Quiet = quiet
+		o.printMessage(world.World{Out: &out, Err: &log, Getenv: func(string) string { return "" }}, rep, "/reports")
+		if out.String() != "Done.\n{\"n\":1}\n" || strings.HasSuffix(log.String(), "reports: /reports\n") == quiet {
+			t.Errorf("quiet %t: %q, %q", quiet, &out, &log)
+		}
+	}
+}
+
+func TestOnlyRemotesThatArePushedToAreAsked(t *testing.T) {
+	s := gittest.NewSandbox(t)
+	s.Write("a", "1")
+	s.Commit()
+	w := world.World{Getenv: func(string) string { return "" }, Now: time.Now}
+	own := tasks.Job{Repo: tasks.Repo{Kind: tasks.RepoPath, Dir: s.Root, Name: "own"}}
+	if _, err := remoteOf(w, own); !errors.Is(err, remote.ErrNoRemote) {
+		t.Errorf("a repository without origin: %v", err)
+	}
+	s.Run("remote", "add", "origin", "https://example.org/a/b.git")
+	for want, j := range map[string]tasks.Job{
+		"https://example.org/a/b.git": own,
+		"https://example.org/c.git":   {Repo: tasks.Repo{Kind: tasks.RepoURL, URL: "https://example.org/c.git"}},
+		"":                            {Repo: tasks.Repo{Kind: tasks.RepoCopy, Dir: s.Root}},
+	} {
+		got, err := remoteOf(w, j)
+		if got != want || (err != nil) != (want == "") {
+			t.Errorf("%q, %v, want %q", got, err, want)
+		}
+	}
+	own.Repo.Dir = t.TempDir()
+	if _, err := remoteOf(w, own); err == nil || errors.Is(err, remote.ErrNoRemote) || !strings.HasPrefix(err.Error(), "own: ") {
+		t.Errorf("no repository: %v", err)
+	}
+}
+
+func TestMistakesInTheUseOfOptions(t *testing.T) {
+	turn := 1
+	for want, err := range map[string]error{
+		"requires RUN":             (&ForkOptions{}).Parse(nil),
+		"missing --at MESSAGE":     (&ForkOptions{}).Parse([]string{"r"}),
+		"missing --turn N":         (&RevertOptions{}).Parse([]string{"r"}),
+		"requires RUN, ":           (&RevertOptions{Turn: &turn}).Parse([]string{"r", "j", "k"}),
+		"require --resume RUN":     (&Options{onlyFailed: true}).Parse([]string{"m.yaml"}),
+		"can't be combined with -": (&Options{Resume: "r", DryRun: true}).Parse(nil),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	o := New()
+	o.failFast, o.Verbose = true, true
+	if err := o.Parse([]string{"m.yaml"}); err != nil || o.MaxFailures != 1 || o.Log.Level != "debug" {
+		t.Errorf("%v: %d failures, level %s", err, o.MaxFailures, o.Log.Level)
+	}
+}
+
+func TestSubagentsAndUnknownJobsAreNotForked(t *testing.T) {
+	run := &event.Run{Jobs: []event.PlannedJob{{ID: "one"}, {ID: "two"}}}
+	for job, want := range map[string]string{
+		"one": "", "": "the run has 2 jobs: choose one of one, two", "one.task-3": "the session of a subagent, which belongs to a call of job one: fork that job at a message (subagent 3)", "x\ny": "not found in the run",
+	} {
+		err := named(run, job, "fork")
+		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n")) {
+			t.Errorf("%q: %v", job, err)
+		}
+	}
+}
+
+func TestForgottenProfilesAreNamedOnce(t *testing.T) {
+	advice := permission.CannotChange("readonly")
+	rep := &report.Report{Jobs: []report.Job{
+		{Task: "a", ReasonCode: event.CodeProfile, Reason: advice}, {Task: "a", ReasonCode: event.CodeProfile, Reason: advice},
+		{Task: "b", Warnings: []string{advice, "another warning"}}, {Task: "c", Reason: advice},
+	}}
+	var log strings.Builder
+	adviseProfiles(world.World{Err: &log}, rep)
+	if want := "millhand: a: " + advice + "\nmillhand: b: " + advice + "\n"; log.String() != want {
+		t.Errorf("%s", cmp.Diff(want, log.String()))
+	}
+}
+
+// The log of a GitHub step has annotations at the lines of manifests, which are relative to the directory of the run. The action
+// annotates itself.
+func TestFailuresAreAnnotatedRelativeToTheCheckout(t *testing.T) {
+	rep := &report.Report{Run: report.Run{Manifest: []string{"ci/m.yaml"}}, Jobs: []report.Job{{ID: "one", Outcome: event.Failed, Reason: "it failed"}}}
+	for format, want := range map[string]string{"github": ",file=work/ci/m.yaml::it failed", "console": ""} {
+		var out strings.Builder
+		w := world.World{Err: &out, Out: io.Discard, Getenv: func(name string) string { return map[string]string{"GITHUB_WORKSPACE": "/checkout"}[name] }}
+		log, err := view.New(io.Discard, view.Options{Format: format, Level: "info"}, w.Getenv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		annotate(w, log, rep, "/checkout/work")
+		if got := out.String(); want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("%s: %q", format, got)
+		}
+		out.Reset()
+		w.Err = action.NewLog(&out)
+		if annotate(w, log, rep, "/checkout/work"); out.Len() > 0 {
+			t.Errorf("the action: %s", &out)
+		}
+	}
+}
+
+func TestTheActionPrintsNoReasonTwice(t *testing.T) {
+	rep := &report.Report{Jobs: []report.Job{{ID: "one", Reason: "it failed"}}}
+	if brief := withoutReasons(rep); brief.Jobs[0].Reason != "" || rep.Jobs[0].Reason != "it failed" {
+		t.Errorf("%q, of the report %q", brief.Jobs[0].Reason, rep.Jobs[0].Reason)
+	}
+}
+
+// What a follow-up may cost is added to what its job has cost.
+func TestFollowUpLimitsItsOwnCost(t *testing.T) {
+	past := &history.Past{}
+	at := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	stream := event.NewStream(func() time.Time { at = at.Add(time.Second); return at }, past)
+	stream.Emit(event.Event{Type: event.RunStarted, Run: &event.Run{ID: "r", Jobs: []event.PlannedJob{{ID: "one"}}}})
+	stream.Emit(event.Event{Type: event.JobStarted, Job: "one", JobStart: &event.JobStart{}})
+	stream.Emit(event.Event{Type: event.SessionStarted, Job: "one", Session: "one", SessionInfo: &event.Session{Agent: "build"}})
+	stream.Emit(event.Event{Type: event.TurnStarted, Job: "one", Session: "one", Turn: &event.Turn{Number: 1}})
+	stream.Emit(event.Event{Type: event.TurnEnded, Job: "one", Session: "one", Turn: &event.Turn{Number: 1, CostUSD: new(2 * money.Dollar)}})
+	stream.Emit(event.Event{Type: event.SessionEnded, Job: "one", Session: "one", SessionInfo: &event.Session{Agent: "build", End: "done"}})
+	stream.Emit(event.Event{Type: event.JobEnded, Job: "one", JobEnd: &event.JobEnd{Outcome: event.Passed, CostUSD: new(2 * money.Dollar)}})
+	stream.Emit(event.Event{Type: event.RunEnded, RunEnd: &event.RunEnd{Outcome: event.Passed}})
+	for limit, want := range map[money.USD]money.USD{0: 3 * money.Dollar, money.Dollar: money.Dollar, 9 * money.Dollar: 3 * money.Dollar} {
+		plan := &tasks.Plan{Jobs: []tasks.Job{{ID: "one", Limits: tasks.Limits{CostUSD: limit}}}}
+		f := FollowUp{Prompt: "more", By: &Following{CostUSD: money.Dollar}}
+		limited, _, err := f.apply(past, plan, history.Order{Do: history.Resume{}})
+		if err != nil || limited.Jobs[0].Limits.CostUSD != want || plan.Jobs[0].Limits.CostUSD != limit {
+			t.Errorf("limit $%s: $%s, %v", limit, limited.Jobs[0].Limits.CostUSD, err)
+		}
+	}
+}
+
+func TestRunsOfTheDefaultDirectoryMayBeMissing(t *testing.T) {
+	t.Chdir(t.TempDir())
+	w := world.World{Now: time.Now}
+	if at, list, err := FindRuns(w, ""); err != nil || list == nil || len(list) > 0 || at != filepath.Join(".millhand", "runs") {
+		t.Errorf("%s: %v, %v", at, list, err)
+	}
+	if _, _, err := FindRuns(w, "missing"); exitcode.Of(err) != event.ExitUsage {
+		t.Errorf("a directory that is named: %v", err)
+	}
+}
+
+func TestTelemetryIsOptionalAndItsMistakesAreWarnings(t *testing.T) {
+	w := world.World{Now: time.Now, Getenv: func(name string) string { return map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "ftp://x"}[name] }}
+	_, warnings := exporter(t.Context(), w, "r", &report.Fold{})
+	if len(warnings) != 1 || !strings.Contains(warnings[0], "OTEL_EXPORTER_OTLP_ENDPOINT") {
+		t.Errorf("%q", warnings)
+	}
+	w.Getenv = func(string) string { return "" }
+	x, warnings := exporter(t.Context(), w, "r", &report.Fold{})
+	if x != nil || len(warnings) > 0 {
+		t.Errorf("without variables: %v, %q", x, warnings)
+	}
+	finish(t.Context(), x, nil, nil, w) // needs neither reports nor a log
+}
