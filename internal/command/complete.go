@@ -27,7 +27,9 @@ func completionCommand(w world.World) *cli.Command {
 	return &cli.Command{
 		Name: "completion", Usage: "Print the completion script of a shell", ArgsUsage: strings.Join(shells(), "|"),
 		Description: "Prints the completion script of a shell. Add one of the examples to the shell's start-up file.",
-		UsageText:   "source <(millhand completion bash)      # ~/.bashrc\nsource <(millhand completion zsh)       # ~/.zshrc, after compinit\nmillhand completion fish | source       # ~/.config/fish/config.fish",
+		UsageText: "source <(millhand completion bash)      # ~/.bashrc\n" +
+			"source <(millhand completion zsh)       # ~/.zshrc, after compinit\n" +
+			"millhand completion fish | source       # ~/.config/fish/config.fish",
 		Action: func(in *cli.Context) error {
 			scripts := map[string]func() (string, error){
 				"bash": func() (string, error) { return bashCompletion, nil },

@@ -16,7 +16,10 @@ func forkCommand(w world.World) *cli.Command {
 		&cli.StringFlag{Name: "at", Destination: &o.Message, EnvVars: noVariable(), Usage: "Continue from `MESSAGE`: before a prompt, or after the turn of a response or result"},
 		&cli.StringFlag{Name: "prompt", Destination: &o.Prompt, EnvVars: noVariable(), DefaultText: "that of MESSAGE, or none", Usage: "Continue with `PROMPT`"},
 		&cli.StringFlag{Name: "branch", Destination: &o.Branch, EnvVars: noVariable(), DefaultText: "the job's branch with -fork-N", Usage: "Commit to the new branch `NAME`"},
-		&cli.GenericFlag{Name: "max-cost", Value: option.Of(&o.Opts.Plan.MaxCost, option.Dollars), EnvVars: noVariable(), DefaultText: "that of the run", Usage: "Limit the cost of the new run to `USD` (US dollars)"},
+		&cli.GenericFlag{
+			Name: "max-cost", Value: option.Of(&o.Opts.Plan.MaxCost, option.Dollars), EnvVars: noVariable(), DefaultText: "that of the run",
+			Usage: "Limit the cost of the new run to `USD` (US dollars)",
+		},
 		&cli.StringFlag{Name: "report-dir", Destination: &o.Opts.ReportDir, EnvVars: noVariable(), DefaultText: ".millhand/runs/RUN-ID", Usage: "Write the reports of the new run into `DIR`"},
 	}
 	return &cli.Command{

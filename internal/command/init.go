@@ -15,10 +15,16 @@ func initCommand(w world.World) *cli.Command {
 	var o scaffold.Options
 	return &cli.Command{
 		Name: "init", Usage: "Write a first manifest, or the files of a CI system", ArgsUsage: "[DIR]",
-		Description: "Writes millhand.yaml in DIR (default: .), with the setup and test commands that its files show, and prints what to do next. The model is that of Claude Code's settings for Bedrock or Vertex (CLAUDE_CODE_USE_BEDROCK), or of a provider whose key is set.\n\nWith --github, --gitlab or --cron it writes workflows and their manifests instead, with --demo an example that can be run without a key; they are those of examples/.",
+		Description: "Writes millhand.yaml in DIR (default: .), with the setup and test commands that its files show, and prints what to do next. The model " +
+			"is that of Claude Code's settings for Bedrock or Vertex (CLAUDE_CODE_USE_BEDROCK), or of a provider whose key is set.\n\n" +
+			"With --github, --gitlab or --cron it writes workflows and their manifests instead, with --demo an example that can be run without a key; they are " +
+			"those of examples/.",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "demo", Usage: "Write the quickstart to DIR, a new git repository: a run with a scripted model, without a key", Destination: &o.Demo, EnvVars: noVariable()},
-			&cli.BoolFlag{Name: "from-opencode", Usage: "Convert opencode.json, opencode.jsonc and .opencode of DIR, list what could not be converted, and validate the result", Destination: &o.OpenCode, EnvVars: noVariable()},
+			&cli.BoolFlag{
+				Name: "from-opencode", Destination: &o.OpenCode, EnvVars: noVariable(),
+				Usage: "Convert opencode.json, opencode.jsonc and .opencode of DIR, list what could not be converted, and validate the result",
+			},
 			&cli.BoolFlag{Name: "github", Usage: "Write workflows for GitHub Actions: nightly care, comments, reviews, one run on demand, many repositories", Destination: &o.GitHub, EnvVars: noVariable()},
 			&cli.BoolFlag{Name: "gitlab", Usage: "Write a pipeline for GitLab CI", Destination: &o.GitLab, EnvVars: noVariable()},
 			&cli.BoolFlag{Name: "cron", Usage: "Write a script, a crontab and units of systemd", Destination: &o.Cron, EnvVars: noVariable()},

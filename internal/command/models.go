@@ -39,7 +39,10 @@ func modelsCommand(w world.World) *cli.Command {
 			jsonFlag(&o.json, "Print one JSON document"),
 			&cli.BoolFlag{Name: "refresh", Destination: &o.refresh, Usage: "Download newer prices first; later runs use them"},
 			&cli.StringFlag{Name: "registry", Destination: &o.registry, Value: dataset.Registry, Usage: "With --refresh, download from the npm registry at `URL`"},
-			&cli.StringFlag{Name: "source", Destination: &o.source, Value: dataset.ModelsDev, Usage: "With --refresh, add the models that the file of models.dev at `URL` lists and the registry's package lacks; \"\" for none"},
+			&cli.StringFlag{
+				Name: "source", Destination: &o.source, Value: dataset.ModelsDev,
+				Usage: "With --refresh, add the models that the file of models.dev at `URL` lists and the registry's package lacks; \"\" for none",
+			},
 		},
 		Action: act(o.parse, func(ctx context.Context) error {
 			if o.refresh {

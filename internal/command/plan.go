@@ -20,7 +20,10 @@ func planCommand(w world.World) *cli.Command {
 		UsageText:   "millhand plan millhand.yaml\nmillhand plan --check millhand.yaml\nmillhand plan --format github-matrix --shards 4 millhand.yaml",
 		Flags: append(flagsOf(o.Plan.JobFields()),
 			&cli.StringFlag{Name: "format", Category: option.Outputs, Destination: &o.Format, Value: "table", Usage: "Print in `FORMAT`: table, json or github-matrix"},
-			&cli.GenericFlag{Name: "shards", Category: option.Outputs, Value: option.Of(&o.Shards, option.AtLeastOne), DefaultText: "one for each job, up to 256", Usage: "Split the plan into `N` shards, for --format github-matrix"},
+			&cli.GenericFlag{
+				Name: "shards", Category: option.Outputs, Value: option.Of(&o.Shards, option.AtLeastOne), DefaultText: "one for each job, up to 256",
+				Usage: "Split the plan into `N` shards, for --format github-matrix",
+			},
 			flagOf(runs.AfterField(&o.After, "Forecast the cost of the jobs that `RUN`, a report directory or id, has not finished (repeatable)")),
 			&cli.BoolFlag{Name: "check", Category: option.Outputs, Destination: &o.Check, Usage: "Fetch remote repositories too, and exit with code 2 if a job would be refused"},
 		),

@@ -55,10 +55,11 @@ func suggestCommand(w world.World) *cli.Command {
 	o := &recorded.Options{}
 	return &cli.Command{
 		Name: "suggest", Usage: "Print the least profile that allows what saved runs used", ArgsUsage: "RUN...",
-		Description: "Prints a profile that allows the calls of the jobs that passed, as the key profiles of a manifest. Comments count the calls of each rule, and list what was denied. Rules for risky calls are comments. Nothing is applied.",
-		UsageText:   "millhand policy suggest .millhand/runs/20260102-030405-1a2b3c4d >suggested.yaml",
-		Flags:       []cli.Flag{&cli.BoolFlag{Name: "all", Destination: &o.All, EnvVars: noVariable(), Usage: "Include jobs that did not pass"}},
-		Action:      act(func(args []string) error { return parseSuggest(o, args) }, func(context.Context) error { return recorded.Suggest(w, *o) }),
+		Description: "Prints a profile that allows the calls of the jobs that passed, as the key profiles of a manifest. Comments count the calls of each " +
+			"rule, and list what was denied. Rules for risky calls are comments. Nothing is applied.",
+		UsageText: "millhand policy suggest .millhand/runs/20260102-030405-1a2b3c4d >suggested.yaml",
+		Flags:     []cli.Flag{&cli.BoolFlag{Name: "all", Destination: &o.All, EnvVars: noVariable(), Usage: "Include jobs that did not pass"}},
+		Action:    act(func(args []string) error { return parseSuggest(o, args) }, func(context.Context) error { return recorded.Suggest(w, *o) }),
 	}
 }
 
@@ -66,8 +67,10 @@ func backtestCommand(w world.World) *cli.Command {
 	o := &recorded.BacktestOptions{}
 	return &cli.Command{
 		Name: "backtest", Usage: "Decide the calls of saved runs again by other rules", ArgsUsage: "RUN...",
-		Description: "Decides every recorded call of runs again, by a profile and the policies that apply, and prints what is denied now and what is newly allowed, by rule. Nothing runs, and no model is used. Run it where the runs ran: paths are those of the current directory. Exits with code 1 if a call that was denied is or may be allowed.",
-		UsageText:   "millhand policy backtest --profile build --policy new-policy.yaml .millhand/runs/20260102-030405-1a2b3c4d",
+		Description: "Decides every recorded call of runs again, by a profile and the policies that apply, and prints what is denied now and what is newly " +
+			"allowed, by rule. Nothing runs, and no model is used. Run it where the runs ran: paths are those of the current directory. Exits with code 1 if a " +
+			"call that was denied is or may be allowed.",
+		UsageText: "millhand policy backtest --profile build --policy new-policy.yaml .millhand/runs/20260102-030405-1a2b3c4d",
 		Flags: append(flagsOf(o.Fields("")),
 			&cli.BoolFlag{Name: "accept", Destination: &o.Accept, EnvVars: noVariable(), Usage: "Exit with code 0 although calls are newly allowed"},
 			&cli.BoolFlag{Name: "json", Destination: &o.JSON, EnvVars: noVariable(), Usage: "Print every call that is decided otherwise, as JSON"}),

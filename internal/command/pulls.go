@@ -81,7 +81,10 @@ type mergePullsOptions struct {
 func (o *mergePullsOptions) flags() []cli.Flag {
 	return append(publishedFlags(&o.Options),
 		// Variables set none of these: a merge can't be undone.
-		&cli.StringFlag{Name: "method", Destination: &o.method, Value: string(forge.MergeCommit), EnvVars: noVariable(), Usage: "Merge by `METHOD`: merge, squash or rebase (GitLab: squash, or as the project is configured)"},
+		&cli.StringFlag{
+			Name: "method", Destination: &o.method, Value: string(forge.MergeCommit), EnvVars: noVariable(),
+			Usage: "Merge by `METHOD`: merge, squash or rebase (GitLab: squash, or as the project is configured)",
+		},
 		&cli.BoolFlag{Name: "without-checks", Destination: &o.withoutChecks, EnvVars: noVariable(), Usage: "Also merge pull requests that have no checks at all"},
 		&cli.BoolFlag{Name: "dry-run", Destination: &o.dryRun, Usage: "Print what would be merged, and merge nothing"},
 	)
@@ -116,7 +119,10 @@ func (o *closePullsOptions) flags() []cli.Flag {
 // revertFlags are the flags of "publish revert", which also closes pull requests.
 func (o *closePullsOptions) revertFlags() []cli.Flag {
 	return append(publishedFlags(&o.Options),
-		&cli.BoolFlag{Name: "delete-branch", Destination: &o.deleteBranch, EnvVars: noVariable(), Usage: "Also delete the branches of those that are closed or reverted, if they have no commits but those of the run"},
+		&cli.BoolFlag{
+			Name: "delete-branch", Destination: &o.deleteBranch, EnvVars: noVariable(),
+			Usage: "Also delete the branches of those that are closed or reverted, if they have no commits but those of the run",
+		},
 		&cli.StringFlag{Name: "comment", Destination: &o.comment, EnvVars: noVariable(), Usage: "Give `TEXT` as the reason: in the inverse pull requests, and as a comment on those that are closed"},
 		&cli.BoolFlag{Name: "dry-run", Destination: &o.dryRun, Usage: "Print what would be reverted and closed, and change nothing"},
 	)

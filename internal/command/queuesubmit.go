@@ -22,9 +22,15 @@ func submitFlags(o *submission.Options) []cli.Flag {
 		return slices.Contains([]string{"shard", "jobs"}, f.Name) // that is what workers decide
 	})
 	return append(slices.Concat(serverFlagsOf(&o.Server), flagsOf(chosen)),
-		&cli.GenericFlag{Name: "max-time", Category: option.Limits, Value: option.Of(&o.Plan.MaxTime, option.Period), DefaultText: load.FromManifest, Usage: "Limit the time of the run from now on to `DURATION`, for example 90m"},
+		&cli.GenericFlag{
+			Name: "max-time", Category: option.Limits, Value: option.Of(&o.Plan.MaxTime, option.Period), DefaultText: load.FromManifest,
+			Usage: "Limit the time of the run from now on to `DURATION`, for example 90m",
+		},
 		&cli.GenericFlag{Name: "max-deliveries", Category: option.Limits, Value: option.Of(&o.Deliveries, option.AtLeastOne), DefaultText: "3", Usage: "Fail a job that `N` workers did not end"},
-		&cli.GenericFlag{Name: "lease", Category: option.Limits, Value: option.Of(&o.Lease, option.Period), DefaultText: "1m", Usage: "Deliver a job to another worker when its worker is silent for `DURATION`"},
+		&cli.GenericFlag{
+			Name: "lease", Category: option.Limits, Value: option.Of(&o.Lease, option.Period), DefaultText: "1m",
+			Usage: "Deliver a job to another worker when its worker is silent for `DURATION`",
+		},
 		&cli.BoolFlag{Name: "no-baseline", Category: option.Limits, Destination: &o.NoBaseline, Usage: "Do not run verify commands before the agent starts"},
 		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Category: option.Outputs, Destination: &o.Quiet, Usage: "Print errors and the id only"},
 	)

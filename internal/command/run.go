@@ -51,8 +51,11 @@ func runCommand(w world.World) *cli.Command {
 	return &cli.Command{
 		Name: "run", Usage: "Run the tasks in one or more manifests, or a prompt", ArgsUsage: "[MANIFEST...] | -p PROMPT",
 		Description: "Run the tasks in one or more manifests, or a prompt.\n" + load.OrUsual,
-		UsageText:   "millhand run millhand.yaml\nmillhand run --jobs 4 --max-cost 5 --report-dir out millhand.yaml\nmillhand run --only fix-tests --var branch=main millhand.yaml\nmillhand run -p 'Fix the failing test' --profile build --verify 'go test ./...'\nmillhand run --resume .millhand/runs/20260102-030405-1a2b3c4d",
-		Flags:       flagsOf(usualFirst(o.Fields())),
+		UsageText: "millhand run millhand.yaml\nmillhand run --jobs 4 --max-cost 5 --report-dir out millhand.yaml\n" +
+			"millhand run --only fix-tests --var branch=main millhand.yaml\n" +
+			"millhand run -p 'Fix the failing test' --profile build --verify 'go test ./...'\n" +
+			"millhand run --resume .millhand/runs/20260102-030405-1a2b3c4d",
+		Flags: flagsOf(usualFirst(o.Fields())),
 		Action: act(o.Parse, checks(func(ctx context.Context) error {
 			ctx, cancel := load.Timed(ctx, o.Plan.MaxTime)
 			defer cancel()

@@ -24,9 +24,15 @@ func workerCommand(w world.World) *cli.Command {
 			&cli.BoolFlag{Name: "once", Category: option.Limits, Destination: &o.Once, Usage: "Exit after one job"},
 			&cli.BoolFlag{Name: "drain", Category: option.Limits, Destination: &o.Drain, Usage: "Exit when no job waits"},
 			&cli.GenericFlag{Name: "max-idle", Category: option.Limits, Value: option.Of(&o.MaxIdle, option.Period), DefaultText: "any time", Usage: "Exit after `DURATION` without a job, for example 10m"},
-			&cli.GenericFlag{Name: "min-free", Category: option.Limits, Value: option.Of(&o.MinFree, form.ParseBytes), DefaultText: "1GB", Usage: "Claim no jobs while less than `SIZE` is free on the disks of TMPDIR or of the cache"},
+			&cli.GenericFlag{
+				Name: "min-free", Category: option.Limits, Value: option.Of(&o.MinFree, form.ParseBytes), DefaultText: "1GB",
+				Usage: "Claim no jobs while less than `SIZE` is free on the disks of TMPDIR or of the cache",
+			},
 			flagOf(o.Policies.PolicyField(option.Permissions)),
-			&cli.BoolFlag{Name: "untrusted", Category: option.Permissions, Destination: &o.Policies.Untrusted, Usage: "Treat the manifests of all runs as untrusted: preset readonly, and no access to this machine or other hosts"},
+			&cli.BoolFlag{
+				Name: "untrusted", Category: option.Permissions, Destination: &o.Policies.Untrusted,
+				Usage: "Treat the manifests of all runs as untrusted: preset readonly, and no access to this machine or other hosts",
+			},
 			flagOf(runs.SandboxField(&o.Sandbox, option.Permissions)),
 			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Category: option.Outputs, Destination: &o.Quiet, Usage: "Print errors only"},
 		),

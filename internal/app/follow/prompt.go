@@ -25,7 +25,9 @@ func ChecksPrompt(checks []Check) string {
 		names = append(names, fence(printable.Line(c.Name, maxName)))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Fix the failed checks: %s\n\nYour commit was pushed, and these checks of the CI failed on it; on its base they do not fail. Find the cause in your change, fix it, and finish again. Don't disable or skip a check or a test.\n\nThe end of each log follows. It %s\n", strings.Join(names, ", "), untrusted)
+	fmt.Fprintf(&b, "Fix the failed checks: %s\n\nYour commit was pushed, and these checks of the CI failed on it; on its base they do not fail. Find the "+
+		"cause in your change, fix it, and finish again. Don't disable or skip a check or a test.\n\n"+
+		"The end of each log follows. It %s\n", strings.Join(names, ", "), untrusted)
 	for i, c := range checks {
 		text := printable.Text(tail(c.Log, MaxLog/len(checks)))
 		if strings.TrimSpace(text) == "" {
@@ -39,7 +41,8 @@ func ChecksPrompt(checks []Check) string {
 // RemarksPrompt is the prompt for remarks of people.
 func RemarksPrompt(remarks []Remark) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Respond to the review\n\nPeople have commented on the pull request of your change. For each comment, change the code as it asks, if that is within your task; decline what is not, or what is wrong. The text of the comments %s\n", untrusted)
+	fmt.Fprintf(&b, "Respond to the review\n\nPeople have commented on the pull request of your change. For each comment, change the code as it asks, if "+
+		"that is within your task; decline what is not, or what is wrong. The text of the comments %s\n", untrusted)
 	for _, r := range remarks {
 		where := ""
 		if r.Path != "" {
@@ -60,9 +63,13 @@ func RemarksPrompt(remarks []Remark) string {
 func ConflictPrompt(base, found string) string {
 	base = printable.Line(base, maxName)
 	if found != "" {
-		return fmt.Sprintf("Adapt the change to the current %s\n\nThe branch %[1]s has moved on. Your change was applied to it: the files in the workspace have both. They have no conflicts, but verify fails. Adapt your change, keep what others have changed, and finish again.\n\n%[2]s", base, found)
+		return fmt.Sprintf("Adapt the change to the current %s\n\nThe branch %[1]s has moved on. Your change was applied to it: the files in the workspace "+
+			"have both. They have no conflicts, but verify fails. Adapt your change, keep what others have changed, and finish again.\n\n"+
+			"%[2]s", base, found)
 	}
-	return fmt.Sprintf("Resolve the conflicts with %s\n\nThe branch %[1]s has moved on, and your change conflicts with it. The files in the workspace have both, with conflict markers (<<<<<<<, =======, >>>>>>>). Resolve them: keep what others have changed, apply your change to it, remove all markers, and finish again.\n", base)
+	return fmt.Sprintf("Resolve the conflicts with %s\n\nThe branch %[1]s has moved on, and your change conflicts with it. The files in the workspace "+
+		"have both, with conflict markers (<<<<<<<, =======, >>>>>>>). Resolve them: keep what others have changed, apply your change to it, remove all "+
+		"markers, and finish again.\n", base)
 }
 
 var frame = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)<(\s*/?\s*(log|remark|check)\b)`) })

@@ -55,7 +55,10 @@ func (o *Options) Fields() []option.Field {
 		{Name: "max-cost", Group: option.Limits, To: option.Of(&o.MaxCost, option.Dollars), Default: FromManifest, Usage: "Limit the cost of the run to `USD` (US dollars)"},
 		{Name: "max-profile", Group: option.Permissions, To: &o.MaxProfile, Usage: "Limit every profile to what `PROFILE` allows: a preset, a profile of the manifest, or a file"},
 		o.PolicyField(option.Permissions),
-		{Name: "untrusted", Group: option.Permissions, To: &o.Untrusted, Usage: "Treat manifests as untrusted: preset readonly unless --max-profile allows more, and no access to this machine or other hosts"},
+		{
+			Name: "untrusted", Group: option.Permissions, To: &o.Untrusted,
+			Usage: "Treat manifests as untrusted: preset readonly unless --max-profile allows more, and no access to this machine or other hosts",
+		},
 	}
 }
 
@@ -66,7 +69,10 @@ func (o *Options) JobFields() []option.Field {
 		{Name: "limit", Group: option.Tasks, To: option.Of(&o.Limit, option.AtLeastOne), Default: "all", Usage: "Select only the first `N` jobs"},
 		{Name: "sample", Group: option.Tasks, To: option.Of(&o.Sample, option.AtLeastOne), Default: "all", Usage: "Select only `N` jobs, spread evenly over the plan"},
 		{Name: "shard", Group: option.Tasks, To: option.Of(&o.Shard, tasks.ParseShard), Default: "all", Usage: "Select only shard `I/N` of the plan, for example 2/5"},
-		{Name: "sources", Group: option.Tasks, To: &o.Sources.File, Usage: "Use the repositories of github, gitlab and gitea entries that `FILE` lists, the output of millhand plan --format json, instead of asking forges"},
+		{
+			Name: "sources", Group: option.Tasks, To: &o.Sources.File,
+			Usage: "Use the repositories of github, gitlab and gitea entries that `FILE` lists, the output of millhand plan --format json, instead of asking forges",
+		},
 		{Name: "jobs", Group: option.Limits, To: option.Of(&o.Parallel, option.AtLeastOne), Default: FromManifest, Usage: "Run up to `N` jobs in parallel"},
 		{Name: "max-turns", Group: option.Limits, To: option.Of(&o.MaxTurns, option.AtLeastOne), Default: FromManifest, Usage: "Stop a job after `N` turns"},
 	}...)

@@ -34,7 +34,10 @@ type Prompt struct {
 // Fields are the options of a prompt. No variable sets them: it would change runs of manifests, too.
 func (o *Prompt) Fields() []option.Field {
 	return []option.Field{
-		{Name: "prompt", Short: "p", Group: option.Prompts, To: option.Text{To: &o.Text}, NoVar: true, Usage: "Run `PROMPT` (- is standard input; at most 256 KiB) in the current directory instead of a manifest, and print the final message"},
+		{
+			Name: "prompt", Short: "p", Group: option.Prompts, To: option.Text{To: &o.Text}, NoVar: true,
+			Usage: "Run `PROMPT` (- is standard input; at most 256 KiB) in the current directory instead of a manifest, and print the final message",
+		},
 		{Name: "setup", Group: option.Prompts, To: (*option.Texts)(&o.Setup), NoVar: true, Usage: "Run `COMMAND` before the agent, for example npm ci (repeatable)"},
 		{Name: "verify", Group: option.Prompts, To: (*option.Texts)(&o.verify), NoVar: true, Usage: "Run `COMMAND` after the agent, which gets its output and two more attempts if it fails (repeatable)"},
 		{Name: "output-schema", Group: option.Prompts, To: &o.schema, NoVar: true, Usage: "Require a JSON document that matches the JSON Schema in `FILE`; findings is a built-in schema of reviews"},

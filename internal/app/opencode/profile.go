@@ -215,7 +215,8 @@ func (c *converter) explain(owner *node, rules []rule) {
 	for _, r := range rules {
 		switch granted := r.allow && everything(r.pattern); {
 		case granted && (everything(r.name) || r.name == permission.ExternalDirectory):
-			c.note(r.at, "permission %s: allow is not converted: profile %s allows what OpenCode does by default, except external directories, *.env files and files that steer CI and agents; name those that are needed", r.name, base)
+			c.note(r.at, "permission %s: allow is not converted: profile %s allows what OpenCode does by default, except external directories, *.env files and "+
+				"files that steer CI and agents; name those that are needed", r.name, base)
 		case granted && r.covers("read"):
 			c.note(r.at, "permission %s: allow does not include *.env files; name those that are needed", r.name)
 		case granted && r.covers("edit"):

@@ -210,7 +210,8 @@ func sameFlags(o Options, run *event.Run) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(now)) {
 		if was, given := then[name]; !slices.Contains(ofThisProcess, name) && (!given || was != now[name]) {
-			return fmt.Errorf("a run is resumed with the flags that it was started with, and --%s is not one of them or has another value: of other flags only --jobs, --max-cost and those of the output can be given", name)
+			return fmt.Errorf("a run is resumed with the flags that it was started with, and --%s is not one of them or has another value: of other flags only "+
+				"--jobs, --max-cost and those of the output can be given", name)
 		}
 	}
 	return nil
