@@ -25,10 +25,10 @@ func Refusal(what string, by policy.Rule) (string, string) {
 
 // Refused reports whether a policy refuses the content of a value, and records it at
 // the value's key or else at the value.
-func (v Value) Refused(key policy.Key, what string, names ...string) bool {
-	by, refused := v.Src.Policies.Refuses(key, names...)
+func (o Origin) Refused(key policy.Key, what string, names ...string) bool {
+	by, refused := o.Src.Policies.Refuses(key, names...)
 	if refused {
-		v.Refuse(what, by)
+		o.Refuse(what, by)
 	}
 	return refused
 }
@@ -45,26 +45,26 @@ func Bounded(key policy.Key, f Field) Field {
 }
 
 // Refuse records at the value's key, or else at the value, that a policy refuses something.
-func (v Value) Refuse(what string, by policy.Rule) {
+func (o Origin) Refuse(what string, by policy.Rule) {
 	what, fix := Refusal(what, by)
-	if v.Key != nil {
-		v.KeyProblem(what, fix)
+	if o.Key != nil {
+		o.KeyProblem(what, fix)
 		return
 	}
-	v.Problem(what, fix)
+	o.Problem(what, fix)
 }
 
 // Outside reports whether a policy refuses a path that a value names, and records
 // it. Symlinks are followed first. A relative path of a queued plan leads to one of its inputs;
 // an absolute one may be of a program or a key of the worker.
-func (v Value) Outside(path, written string) bool {
-	if !isAbs(written) && v.Uses().Beyond(path) {
-		v.Problem(problem.Quote(written)+" is not an input of the run", "submit the run again")
+func (o Origin) Outside(path, written string) bool {
+	if !isAbs(written) && o.Uses().Beyond(path) {
+		o.Problem(problem.Quote(written)+" is not an input of the run", "submit the run again")
 		return true
 	}
-	by, refused := RefusesPath(v.Src.Policies, path)
+	by, refused := RefusesPath(o.Src.Policies, path)
 	if refused {
-		v.Refuse("the path "+problem.Quote(written), by)
+		o.Refuse("the path "+problem.Quote(written), by)
 	}
 	return refused
 }
@@ -117,4 +117,13 @@ func RealPath(path string) (string, error) {
 	}
 	real, err = RealPath(parent)
 	return filepath.Join(real, filepath.Base(path)), err
+}
+
+// RefusedKeySource reports whether a policy does not list a source of keys, and records it.
+func (o Origin) RefusedKeySource(what, name string) bool {
+	by, refused := o.Src.Policies.RefusesUnlisted(policy.KeySources, name)
+	if refused {
+		o.Refuse(what, by)
+	}
+	return refused
 }

@@ -153,7 +153,7 @@ func (v Value) children() []Value {
 	}
 	var all []Value
 	for i, n := range v.Node.Content {
-		e := Value{Src: v.Src, Node: n, Use: n}.resolved()
+		e := Value{Origin{Src: v.Src, Use: n}, n}.resolved()
 		e.Label = problem.Quote(strconv.Itoa(i))
 		all = append(all, e)
 	}

@@ -77,14 +77,14 @@ func (s *Source) Forgiving(read func()) Flaws {
 
 // MarkdownFile returns a Markdown file that a manifest names, and nil after a problem: a
 // policy refuses its path.
-func (v Value) MarkdownFile(named string) *Source {
-	if v.Outside(ResolvePath(v.Src.Dir, named), named) {
+func (o Origin) MarkdownFile(named string) *Source {
+	if o.Outside(ResolvePath(o.Src.Dir, named), named) {
 		return nil
 	}
-	v.Uses().Reads(ResolvePath(v.Src.Dir, named))
+	o.Uses().Reads(ResolvePath(o.Src.Dir, named))
 	src := &Source{
-		File: problem.File{Name: filepath.Join(filepath.Dir(v.Src.Name), named), Found: v.Src.Found},
-		Dir:  v.Src.Dir, Home: v.Src.Home, Inputs: v.Src.Inputs, Policies: v.Src.Policies,
+		File: problem.File{Name: filepath.Join(filepath.Dir(o.Src.Name), named), Found: o.Src.Found},
+		Dir:  o.Src.Dir, Home: o.Src.Home, Inputs: o.Src.Inputs, Policies: o.Src.Policies,
 	}
 	if filepath.IsAbs(named) {
 		src.Name = named

@@ -49,19 +49,19 @@ func readGlob(v Value) (string, bool) {
 }
 
 // ValidGlob reports whether a glob is valid, or records that it is not.
-func (v Value) ValidGlob(glob string) bool {
+func (o Origin) ValidGlob(glob string) bool {
 	_, err := pathglob.Parse(glob)
 	if err != nil {
-		v.invalidGlob("glob", glob, err)
+		o.invalidGlob("glob", glob, err)
 	}
 	return err == nil
 }
 
 // invalidGlob records why a glob can't be parsed.
-func (v Value) invalidGlob(kind, glob string, err error) {
+func (o Origin) invalidGlob(kind, glob string, err error) {
 	if errors.Is(err, pathglob.ErrTooMany) {
-		v.Problem(fmt.Sprintf("invalid %s %s: %s", kind, problem.Quote(glob), err), "write several patterns, or use wildcards")
+		o.Problem(fmt.Sprintf("invalid %s %s: %s", kind, problem.Quote(glob), err), "write several patterns, or use wildcards")
 		return
 	}
-	v.Problem(fmt.Sprintf("invalid %s %s", kind, problem.Quote(glob)), "close its brackets")
+	o.Problem(fmt.Sprintf("invalid %s %s", kind, problem.Quote(glob)), "close its brackets")
 }

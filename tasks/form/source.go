@@ -71,7 +71,7 @@ func (s *Source) Parse(data []byte) (Value, bool) {
 		s.syntax(err, in.lines)
 		return Value{}, false
 	}
-	root := Value{Src: s, Node: doc.Content[0], Use: doc.Content[0], Label: "the file"}
+	root := Value{Origin{Src: s, Use: doc.Content[0], Label: "the file"}, doc.Content[0]}
 	if root.Null() {
 		s.Report(1, 1, "the file is empty", "name another file")
 		return Value{}, false

@@ -157,7 +157,7 @@ func WithDefaults[T any](of func(*T) Table) T {
 	for _, k := range of(&x) {
 		if k.Def != "" {
 			n := &yaml.Node{Kind: yaml.ScalarNode, Value: k.Def}
-			k.Read(Value{Src: src, Node: n, Use: n, Label: problem.Quote(k.Name)})
+			k.Read(Value{Origin{Src: src, Use: n, Label: problem.Quote(k.Name)}, n})
 		}
 	}
 	return x

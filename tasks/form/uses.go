@@ -29,14 +29,6 @@ func NewUses() *Uses {
 	return &Uses{Files: map[string]bool{}, Trees: map[string]bool{}, Programs: map[string]bool{}, Variables: map[string]bool{}, Places: map[string]Value{}}
 }
 
-// Uses returns what the load of the value's file uses; nil if it does not belong to a plan.
-func (v Value) Uses() *Uses {
-	if v.Src.Inputs == nil {
-		return nil
-	}
-	return v.Src.Inputs.Uses
-}
-
 // Beyond reports whether a path is not below the inputs of a queued plan.
 func (u *Uses) Beyond(path string) bool {
 	return u != nil && u.Root != "" && !pathtree.Within(path, u.Root)

@@ -3,14 +3,12 @@ package form
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -18,11 +16,8 @@ import (
 // return false after recording what it is instead, so that a reader goes on to
 // the next mistake.
 type Value struct {
-	Src   *Source
-	Node  *yaml.Node // never an alias
-	Use   *yaml.Node // where it is written: node, or an alias to it
-	Key   *yaml.Node // the key that it belongs to, or nil
-	Label string     // how messages speak of it
+	Origin
+	Node *yaml.Node // never an alias
 }
 
 // resolved follows an alias.
@@ -31,28 +26,6 @@ func (v Value) resolved() Value {
 		v.Node = v.Node.Alias
 	}
 	return v
-}
-
-// Position returns file:line, as rules give it.
-func (v Value) Position() string { return fmt.Sprintf("%s:%d", v.Src.Name, v.Use.Line) }
-
-// Problem records a mistake in the value.
-func (v Value) Problem(what, fix string) {
-	v.Src.Report(v.Use.Line, v.Use.Column, what, fix)
-}
-
-// KeyProblem records a mistake in the key that the value belongs to.
-func (v Value) KeyProblem(what, fix string) {
-	v.Src.Report(v.Key.Line, v.Key.Column, what, fix)
-}
-
-// Lacks records that a key of the mapping is missing.
-func (v Value) Lacks(key, fix string) {
-	report := v.Problem
-	if v.Key != nil {
-		report = v.KeyProblem
-	}
-	report(fmt.Sprintf("missing key %q in %s", key, v.Label), fix)
 }
 
 // Wrong records that the value is of another type than wanted.
@@ -159,7 +132,7 @@ func List[T any](read func(Value) (T, bool)) func(Value) ([]T, bool) {
 		}
 		var all []T
 		for i, n := range v.Node.Content {
-			entry := Value{Src: v.Src, Node: n, Use: n, Label: fmt.Sprintf("entry %d of %s", i+1, v.Label)}
+			entry := Value{Origin{Src: v.Src, Use: n, Label: fmt.Sprintf("entry %d of %s", i+1, v.Label)}, n}
 			if one, ok := read(entry.resolved()); ok {
 				all = append(all, one)
 			}
@@ -187,7 +160,7 @@ func (v Value) Entries() ([]Value, bool) {
 	own := map[string]Value{}
 	var all []Value
 	for i := 0; i+1 < len(v.Node.Content); i += 2 {
-		e := Value{Src: v.Src, Key: v.Node.Content[i], Node: v.Node.Content[i+1], Use: v.Node.Content[i+1]}.resolved()
+		e := Value{Origin{Src: v.Src, Key: v.Node.Content[i], Use: v.Node.Content[i+1]}, v.Node.Content[i+1]}.resolved()
 		switch {
 		case e.merges():
 			e.Label = `"<<"`
@@ -246,45 +219,6 @@ func (v Value) mergeEntries() []Value {
 	return slices.Concat(lists...)
 }
 
-// Named reports whether the key is a name that a template can refer to.
-func (v Value) Named() bool {
-	if !nameForm.MatchString(v.Key.Value) {
-		v.KeyProblem("invalid name "+v.Label, "use letters, digits, _ and -, starting with a letter")
-		return false
-	}
-	return true
-}
-
-// RuleSource is where a rule stands: the line of its key.
-func (v Value) RuleSource() string {
-	line := v.Use.Line
-	if v.Key != nil {
-		line = v.Key.Line
-	}
-	return fmt.Sprintf("%s:%d", v.Src.Name, line)
-}
-
-// ExpandHome replaces "~" or "$HOME" at the start of a pattern by the home
-// directory.
-func (v Value) ExpandHome(pattern string) (string, bool) {
-	if pattern == "" {
-		v.KeyProblem("an empty pattern matches nothing", `write "*" for everything`)
-		return "", false
-	}
-	for _, sign := range []string{"~", "$HOME"} {
-		rest, ok := strings.CutPrefix(pattern, sign)
-		if !ok || rest != "" && rest[0] != '/' {
-			continue
-		}
-		if v.Src.Home == "" {
-			v.KeyProblem(fmt.Sprintf("%s is the home directory, but HOME is not set", sign), "write the path of the directory")
-			return "", false
-		}
-		return strings.TrimSuffix(v.Src.Home, "/") + rest, true
-	}
-	return pattern, true
-}
-
 // MaxDefined bounds mappings from names to definitions.
 const MaxDefined = 100 // agents, providers or tools of a manifest
 
@@ -297,22 +231,3 @@ func (v Value) Definitions() ([]Value, bool) {
 	}
 	return entries, ok
 }
-
-// SeenFrom describes the position of another value.
-func (v Value) SeenFrom(other Value) string {
-	if v.Src == other.Src {
-		return fmt.Sprintf("on line %d", other.Use.Line)
-	}
-	return "at " + other.Position()
-}
-
-// RefusedKeySource reports whether a policy does not list a source of keys, and records it.
-func (v Value) RefusedKeySource(what, name string) bool {
-	by, refused := v.Src.Policies.RefusesUnlisted(policy.KeySources, name)
-	if refused {
-		v.Refuse(what, by)
-	}
-	return refused
-}
-
-var nameForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)

@@ -116,7 +116,7 @@ func agentFileOf(v form.Value, file string) *Agent {
 		return nil
 	}
 	key := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: name, Line: 1, Column: 1}
-	a := &Agent{Value: form.Value{Src: src, Node: key, Use: key, Key: key}, Agent: tasks.Agent{Name: name}}
+	a := &Agent{Value: form.Value{Origin: form.Origin{Src: src, Use: key, Key: key}, Node: key}, Agent: tasks.Agent{Name: name}}
 	off := false
 	found := src.Forgiving(func() {
 		if data, ok := src.Markdown(file); ok {

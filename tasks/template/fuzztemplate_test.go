@@ -51,5 +51,5 @@ func plainRender(s string, variables map[string]string) string {
 // literal is a text that fills a file.
 func literal(src *form.Source, s string) form.Text {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s, Line: 1, Column: 1}
-	return form.Text{Value: form.Value{Src: src, Node: n, Use: n, Label: "the text"}, S: s}
+	return form.Text{Value: form.Value{Origin: form.Origin{Src: src, Use: n, Label: "the text"}, Node: n}, S: s}
 }

@@ -193,7 +193,6 @@ func crowded() map[string]int {
 		"tools/shell/walker": 138,
 		"tools/shell/call":   56,
 		"runner/work":        55,
-		"tasks/form/Value":   52,
 	}
 }
 

@@ -54,7 +54,7 @@ func readRepos(v form.Value, one form.Of[[]Repo]) (List, bool) {
 	for i := range all {
 		r := &all[i]
 		if before := first[r.ID]; before != nil {
-			r.Problem(fmt.Sprintf("duplicate repository %s, first %s", problem.Quote(r.Written), r.SeenFrom(before.Value)), "keep one of them")
+			r.Problem(fmt.Sprintf("duplicate repository %s, first %s", problem.Quote(r.Written), r.SeenFrom(before.Origin)), "keep one of them")
 			continue
 		}
 		first[r.ID] = r
