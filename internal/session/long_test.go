@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/provider"
@@ -119,9 +120,9 @@ func TestLongSessionStaysWithinWindow(t *testing.T) {
 	const window = 128_000
 	for name, conf := range wires() {
 		t.Run(name, func(t *testing.T) {
-			turns := 200
+			turns := nightly.Count(170, 200, 200)
 			if name == "chat" {
-				turns = 500 // with its tools, after 200 nothing need have been compacted yet
+				turns = nightly.Count(360, 500, 500) // with its tools, after 200 nothing need have been compacted yet
 			}
 			e := &endless{t: t, turns: turns}
 			server := wiretest.New(nil)
