@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/testing/reporttest"
@@ -90,7 +91,7 @@ func FuzzMerge(f *testing.F) {
 
 func TestEditedStreamsMergeWell(t *testing.T) {
 	schema := compileSchema(t)
-	random, rounds := rand.New(rand.NewPCG(1, 2)), 15
+	random, rounds := rand.New(rand.NewPCG(1, 2)), nightly.Count(5, 50, 500)
 	if testing.Short() {
 		rounds = 2
 	}

@@ -44,6 +44,7 @@ func sameWhenReplayed(tb testing.TB, events []event.Event) *report.Report {
 }
 
 func TestReplayedRunHasTheSameReports(t *testing.T) {
+	schema := compileSchema(t)
 	for i, text := range append(reporttest.Texts(), strings.Repeat("\xff", 100<<10)) {
 		if testing.Short() && i%4 != 3 {
 			continue
@@ -53,7 +54,7 @@ func TestReplayedRunHasTheSameReports(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := sameWhenReplayed(t, reporttest.Lived(text, input, reporttest.Costs(0.1)))
-		validJSON(t, compileSchema(t), reporttest.Render(t, report.JSON, r))
+		validJSON(t, schema, reporttest.Render(t, report.JSON, r))
 	}
 }
 
