@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -54,8 +55,8 @@ func TestManifestsThatGrowWithoutBoundAreRefused(t *testing.T) {
 }
 
 func TestMaximumPlan(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long, and run without -short")
+	if !nightly.On() {
+		t.Skip("long: make nightly-trust runs it; for every change .ci/allocs loads 10,000 jobs")
 	}
 	p := mustLoad(t, head+"tasks: [{id: a, prompt: 'p ${{ matrix.d }}', matrix: {a: &l [0,1,2,3,4,5,6,7,8,9], b: *l, c: *l, d: *l, e: [0,1,2,3,4]}}]", tasks.Overrides{})
 	if len(p.Jobs) != tasks.MaxJobs || p.Jobs[tasks.MaxJobs-1].ID != "a-9-9-9-9-4" {

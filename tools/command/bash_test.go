@@ -258,14 +258,14 @@ func TestHugeOutputUsesLittleMemory(t *testing.T) {
 	s := tooltest.SetUp(t, "build", nil)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	out := s.Call("bash", tooltest.Args{"command": "head -c 300000000 /dev/zero"})
+	out := s.Call("bash", tooltest.Args{"command": "head -c 80000000 /dev/zero"})
 	runtime.ReadMemStats(&after)
 	s.Want(out, tools.Completed)
 	if got := after.TotalAlloc - before.TotalAlloc; got > 8<<20 {
 		t.Errorf("it took %d MiB", got>>20)
 	}
 	saved := out.Metadata.OutputPath
-	if st, err := os.Stat(saved); err != nil || st.Size() > outputs.MaxSpill || out.Bytes != 300_000_000 {
+	if st, err := os.Stat(saved); err != nil || st.Size() > outputs.MaxSpill || out.Bytes != 80_000_000 {
 		t.Errorf("kept %v of %d bytes, %v", st, out.Bytes, err)
 	}
 }

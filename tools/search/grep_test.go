@@ -95,7 +95,7 @@ func TestGrepCountsLinesAcrossBlocks(t *testing.T) {
 }
 
 func TestGrepSearchesLongLinesToTheirEnd(t *testing.T) {
-	long := 6 << 20
+	long := maxReused + 1
 	if testing.Short() { // the race detector takes minutes for such lines
 		long = 256 << 10
 	}

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/millhand/millhand/internal/dev/nightly"
 )
 
 // bench runs command lines by the real bash. Every program that a line can
@@ -180,7 +182,7 @@ func (b bench) check(t *testing.T, line string, exact bool) (known bool) {
 // TestEveryCommandIsReported runs generated lines.
 func TestEveryCommandIsReported(t *testing.T) {
 	b := newBench(t, stubNames())
-	lines := 400
+	lines := nightly.Count(120, 2000, 20_000)
 	if testing.Short() {
 		lines = 30
 	}
