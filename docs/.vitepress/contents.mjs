@@ -15,6 +15,7 @@ export const contents = [
     pages: {
       'docs/ci.md': 'CI recipes',
       'docs/bulk.md': 'Many repositories',
+      'docs/continue.md': 'Continue a run',
       'docs/fleet.md': 'Fleets',
       'docs/scale.md': 'Scale',
       'docs/models.md': 'Models and providers',
