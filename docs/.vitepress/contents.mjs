@@ -6,6 +6,7 @@ export const contents = [
       'README.md': 'Overview',
       'docs/getting-started.md': 'Getting started',
       'docs/guide.md': 'Guide to manifests',
+      'docs/concepts.md': 'Concepts',
       'docs/faq.md': 'FAQ',
       'docs/comparison.md': 'Comparison',
     },
