@@ -5,6 +5,7 @@ export const contents = [
     pages: {
       'README.md': 'Overview',
       'docs/getting-started.md': 'Getting started',
+      'docs/tutorial.md': 'Five small manifests',
       'docs/guide.md': 'Guide to manifests',
       'docs/concepts.md': 'Concepts',
       'docs/faq.md': 'FAQ',
