@@ -6,6 +6,7 @@ export const contents = [
       'README.md': 'Overview',
       'docs/getting-started.md': 'Getting started',
       'docs/tutorial.md': 'Five small manifests',
+      'docs/how-to.md': 'How do I ...',
       'docs/guide.md': 'Guide to manifests',
       'docs/concepts.md': 'Concepts',
       'docs/faq.md': 'FAQ',
