@@ -15,6 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/tools/access"
 	"github.com/millhand/millhand/tools/shell"
+	"github.com/millhand/millhand/tools/shell/effect"
 	"github.com/millhand/millhand/tools/tool"
 )
 
@@ -143,29 +144,29 @@ func unknownNeeds(u shell.Unknown) []permission.Request {
 }
 
 // unknownReason says why a part can't be analyzed.
-func unknownReason(r shell.Reason) string {
+func unknownReason(r effect.Reason) string {
 	switch r {
-	case shell.ReasonPath:
+	case effect.ReasonPath:
 		return "the file path is known only at run time"
-	case shell.ReasonCommand:
+	case effect.ReasonCommand:
 		return "the command name is known only at run time"
-	case shell.ReasonScript:
+	case effect.ReasonScript:
 		return "the code it runs is known only at run time"
-	case shell.ReasonInput:
+	case effect.ReasonInput:
 		return "the shell's input is known only at run time"
-	case shell.ReasonFile:
+	case effect.ReasonFile:
 		return "it runs code from a file that is not analyzed"
-	case shell.ReasonOption:
+	case effect.ReasonOption:
 		return "an option is unknown or can run another program"
-	case shell.ReasonEnvironment:
+	case effect.ReasonEnvironment:
 		return "the variable affects which commands run"
-	case shell.ReasonAlias:
+	case effect.ReasonAlias:
 		return "it may be an alias for any command"
-	case shell.ReasonSetting:
+	case effect.ReasonSetting:
 		return "the setting affects which commands run"
-	case shell.ReasonArithmetic:
+	case effect.ReasonArithmetic:
 		return "its value may contain a command that arithmetic evaluation runs"
-	case shell.ReasonNetwork:
+	case effect.ReasonNetwork:
 		return "it opens a network connection"
 	}
 	return string(r)

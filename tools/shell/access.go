@@ -4,6 +4,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/millhand/millhand/tools/shell/effect"
 	"github.com/millhand/millhand/tools/shell/word"
 )
 
@@ -120,7 +121,7 @@ func (w *walker) execute(c call) {
 	}
 	outside := isRooted(name.Text) || strings.Contains(name.Text, "..")
 	if base := path.Base(name.Text); outside && w.know.has(base) || strings.HasPrefix(path.Clean(name.Text), "/proc") {
-		w.result.unknown(ReasonCommand, name.Text)
+		w.result.unknown(effect.ReasonCommand, name.Text)
 	}
 	w.result.run = append(w.result.run, execution{path: word.Spelled(name), at: w.at, text: c.text})
 }

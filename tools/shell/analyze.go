@@ -2,6 +2,8 @@ package shell
 
 import (
 	"fmt"
+
+	"github.com/millhand/millhand/tools/shell/effect"
 )
 
 // MaxLine is the maximum size of a line, and of each script in it, in bytes.
@@ -66,30 +68,11 @@ type Access struct {
 	Why string
 }
 
-// Reason is why something is unknown.
-type Reason string
-
-// The reasons. ReasonPath alone is about which file is meant, ReasonNetwork
-// about a connection; all the others are about what would run.
-const (
-	ReasonPath        Reason = "path"                                      // the name of a file or directory
-	ReasonCommand     Reason = "command word"                              // the program, or a subcommand that decides what it does
-	ReasonScript      Reason = "script"                                    // text that a shell or a program with its own language would run
-	ReasonInput       Reason = "shell fed from data"                       // a shell that reads its commands from a pipe or a file
-	ReasonFile        Reason = "runs a file"                               // commands in a file that is read, or written, by the line itself
-	ReasonOption      Reason = "option that runs a program"                // or one that the analysis doesn't know, of a program that runs another
-	ReasonEnvironment Reason = "variable that decides what a command runs" // PATH, LD_PRELOAD, GIT_PAGER and the like
-	ReasonAlias       Reason = "alias"                                     // of the shell or of git
-	ReasonSetting     Reason = "setting that decides what a command runs"  // of the shell or of git
-	ReasonArithmetic  Reason = "arithmetic on text that holds a command"   // a[$(x)] in quotes
-	ReasonNetwork     Reason = "network redirection"                       // /dev/tcp and /dev/udp
-)
-
 // Unknown is something that can't be known before running.
 type Unknown struct {
 	Text   string // the source of it
-	Reason Reason
-	Write  bool // with ReasonPath: the file may be created, changed or removed
+	Reason effect.Reason
+	Write  bool // with effect.ReasonPath: the file may be created, changed or removed
 }
 
 // Analyze parses a command line and reports what it can do. An error means

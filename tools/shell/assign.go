@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/tools/shell/effect"
 	"github.com/millhand/millhand/tools/shell/word"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -44,14 +45,14 @@ func subscript(w *walker, x syntax.ArithmExpr) {
 // setVariable reports a change of a variable that decides what a command runs.
 func setVariable(w *walker, name string, value word.Word, text string) {
 	if w.know.decides(name) && (!startsProgram(name) || !harmless(value)) || injects(name, value) {
-		w.result.unknown(ReasonEnvironment, text)
+		w.result.unknown(effect.ReasonEnvironment, text)
 	}
 }
 
 // changeVariable reports a change of such a variable by anything but an assignment.
 func changeVariable(w *walker, name string, n syntax.Node) {
 	if w.know.decides(name) {
-		w.result.unknown(ReasonEnvironment, source(w.frame.src, n))
+		w.result.unknown(effect.ReasonEnvironment, source(w.frame.src, n))
 	}
 }
 
@@ -60,7 +61,7 @@ func changeNamed(w *walker, x word.Word) {
 	name, value, _ := x.Cut("=")
 	switch {
 	case !name.Literal():
-		w.result.unknown(ReasonEnvironment, x.Text)
+		w.result.unknown(effect.ReasonEnvironment, x.Text)
 	default:
 		base, _, _ := strings.Cut(strings.TrimSuffix(name.Text, "+"), "[")
 		setVariable(w, base, value, x.Text)
@@ -89,7 +90,7 @@ func declareWord(w *walker, variant string, x word.Word) {
 		return
 	}
 	if strings.HasPrefix(x.Text, "-") && strings.Contains(x.Text, "n") && variant != "export" {
-		w.result.unknown(ReasonEnvironment, x.Text)
+		w.result.unknown(effect.ReasonEnvironment, x.Text)
 	}
 }
 

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"github.com/millhand/millhand/tools/shell/effect"
 	"github.com/millhand/millhand/tools/shell/script"
 	"github.com/millhand/millhand/tools/shell/word"
 	"mvdan.cc/sh/v3/syntax"
@@ -18,13 +19,13 @@ func parseAwk(w *walker, c call, d program) {
 		case "-e", "--source":
 			programs = append(programs, o.Value)
 		case "-f", "--file", "-E", "--exec":
-			w.result.unknown(ReasonScript, c.text)
+			w.result.unknown(effect.ReasonScript, c.text)
 		case "-i", "--include":
 			if o.Value.Is("inplace") {
 				d.use = allWrite
 				continue
 			}
-			w.result.unknown(ReasonScript, c.text)
+			w.result.unknown(effect.ReasonScript, c.text)
 		}
 	}
 	p.Operands = awkFiles(p.Operands, !p.Has(d.instead))
@@ -34,7 +35,7 @@ func parseAwk(w *walker, c call, d program) {
 		awkProgram(w, x, c)
 	}
 	if len(programs) == 0 && c.more {
-		w.result.unknown(ReasonScript, c.text)
+		w.result.unknown(effect.ReasonScript, c.text)
 	}
 }
 
@@ -56,11 +57,11 @@ func awkFiles(operands []word.Word, program bool) []word.Word {
 // pipe, a call of system or an output file counts.
 func awkProgram(w *walker, x word.Word, c call) {
 	if !x.Literal() {
-		w.result.unknown(ReasonScript, c.text)
+		w.result.unknown(effect.ReasonScript, c.text)
 	}
 	s := script.ReadAwk(x.Text)
 	if s.Runs {
-		w.result.unknown(ReasonScript, c.text)
+		w.result.unknown(effect.ReasonScript, c.text)
 	}
 	if s.Hidden {
 		w.result.unknownPath(c.text, true)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/tools/shell/effect"
 	"github.com/millhand/millhand/tools/shell/word"
 )
 
@@ -19,11 +20,11 @@ func parseMake(w *walker, c call, d program) {
 		name, _, ok := x.Cut("=")
 		switch name.Text = strings.TrimRight(name.Text, ":?+!"); {
 		case ok && (name.Text == "SHELL" || name.Text == ".SHELLFLAGS" || name.Text == "MAKEFLAGS" || name.Text == "GNUMAKEFLAGS"), !x.Literal():
-			w.result.unknown(ReasonSetting, c.text)
+			w.result.unknown(effect.ReasonSetting, c.text)
 		}
 	}
 	if c.more {
-		w.result.unknown(ReasonOption, c.text)
+		w.result.unknown(effect.ReasonOption, c.text)
 	}
 }
 
@@ -48,7 +49,7 @@ func parseGo(w *walker, c call, d program) {
 		case ok:
 			goFlag(w, o, c)
 			if sub == "env" && o.Name == "-w" || o.Name == "-ldflags" && strings.Contains(o.Value.Text, "-extld") {
-				w.result.unknown(ReasonSetting, c.text)
+				w.result.unknown(effect.ReasonSetting, c.text)
 			}
 			args = rest
 		case sub == "run" || sub == "tool": // the rest is for the program
@@ -91,7 +92,7 @@ func parsePython(w *walker, c call, d program) {
 		runWrapped(w, c, wrapper{}, slices.Concat([]word.Word{renamed(p.Options[i].Value, module.Text)}, rest))
 		w.frame.inside--
 	case i >= 0:
-		w.result.unknown(ReasonCommand, c.text)
+		w.result.unknown(effect.ReasonCommand, c.text)
 	default:
 		runUnknown(w, c)
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/tools/shell/effect"
 	"github.com/millhand/millhand/tools/shell/word"
 )
 
@@ -89,7 +90,7 @@ func runInShell(w *walker, x word.Word, c call) outcome {
 
 // sourceFile runs a file in the shell itself.
 func sourceFile(w *walker, c call) outcome {
-	w.result.unknown(ReasonFile, c.text)
+	w.result.unknown(effect.ReasonFile, c.text)
 	w.funcs.defined = map[string]bool{}
 	args := c.args()
 	if len(args) > 0 && args[0].Is("--") {
@@ -148,7 +149,7 @@ func defineAlias(w *walker, c call) outcome {
 		if x.Literal() && !strings.Contains(x.Text, "=") {
 			continue // shows an alias
 		}
-		w.result.unknown(ReasonAlias, c.text)
+		w.result.unknown(effect.ReasonAlias, c.text)
 		if _, text, ok := x.Cut("="); ok {
 			w.text(text, c)
 		}
@@ -163,11 +164,11 @@ func shellOptions(w *walker, c call) outcome {
 		w.data(x)
 		switch {
 		case x.Is("lastpipe") || x.Is("cdable_vars") || x.Is("expand_aliases") || x.Is("physical") || x.Is("posix"):
-			w.result.unknown(ReasonSetting, c.text)
+			w.result.unknown(effect.ReasonSetting, c.text)
 		case c.words[0].Text == "set" && x.Starts("-") && strings.Contains(x.Text, "P") && !strings.HasPrefix(x.Text, "--"):
-			w.result.unknown(ReasonSetting, c.text)
+			w.result.unknown(effect.ReasonSetting, c.text)
 		case c.words[0].Text == "shopt" && !x.Literal():
-			w.result.unknown(ReasonSetting, c.text)
+			w.result.unknown(effect.ReasonSetting, c.text)
 		}
 	}
 	return same(w.at)
@@ -248,7 +249,7 @@ func evaluateWords(w *walker, c call) outcome {
 func opaqueBuiltin(w *walker, c call) outcome {
 	for _, x := range c.args() {
 		if !x.Is("-r") && (c.words[0].Text != "hash" || !x.Literal() || strings.HasPrefix(x.Text, "-")) {
-			w.result.unknown(ReasonSetting, c.text)
+			w.result.unknown(effect.ReasonSetting, c.text)
 		}
 	}
 	return same(w.at)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/tools/shell/effect"
 	"github.com/millhand/millhand/tools/shell/word"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -75,7 +76,7 @@ func (w *walker) invoke(c call) outcome {
 	}
 	if !c.words[0].Fixed() {
 		w.record(c)
-		w.result.unknown(ReasonCommand, c.words[0].Text)
+		w.result.unknown(effect.ReasonCommand, c.words[0].Text)
 		if c.shell {
 			return same(places{anywhere: true}) // it may be cd
 		}

@@ -3,6 +3,8 @@ package shell
 import (
 	"path"
 	"strings"
+
+	"github.com/millhand/millhand/tools/shell/effect"
 )
 
 // effects analyzes what a command does with its arguments.
@@ -56,7 +58,7 @@ func runUnknown(w *walker, c call) {
 func checkSubcommand(w *walker, c call) {
 	for _, x := range c.args() {
 		if !x.Literal() {
-			w.result.unknown(ReasonCommand, c.text)
+			w.result.unknown(effect.ReasonCommand, c.text)
 			return
 		}
 		if !strings.HasPrefix(x.Text, "-") {
@@ -64,6 +66,6 @@ func checkSubcommand(w *walker, c call) {
 		}
 	}
 	if c.more {
-		w.result.unknown(ReasonCommand, c.text)
+		w.result.unknown(effect.ReasonCommand, c.text)
 	}
 }

@@ -3,6 +3,7 @@ package shell
 import (
 	"strings"
 
+	"github.com/millhand/millhand/tools/shell/effect"
 	"github.com/millhand/millhand/tools/shell/word"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -56,7 +57,7 @@ func (w *walker) parameter(p *syntax.ParamExp) {
 		switch p.Exp.Op {
 		case syntax.OtherParamOps:
 			if p.Exp.Word == nil || p.Exp.Word.Lit() == "P" {
-				w.result.unknown(ReasonScript, source(w.frame.src, p))
+				w.result.unknown(effect.ReasonScript, source(w.frame.src, p))
 			}
 		case syntax.AssignUnset, syntax.AssignUnsetOrNull:
 			if p.Param != nil {
@@ -78,7 +79,7 @@ func (w *walker) parameter(p *syntax.ParamExp) {
 func (w *walker) quotedParameters(parts []syntax.WordPart) {
 	for _, p := range parts {
 		if e, ok := p.(*syntax.ParamExp); ok && singleQuotes(e) {
-			w.result.unknown(ReasonScript, source(w.frame.src, e))
+			w.result.unknown(effect.ReasonScript, source(w.frame.src, e))
 		}
 	}
 }
@@ -106,7 +107,7 @@ func (w *walker) arithmetic(x syntax.ArithmExpr) {
 	}
 	w.suspectArithmetic(x)
 	if singleQuotes(x) {
-		w.result.unknown(ReasonArithmetic, source(w.frame.src, x))
+		w.result.unknown(effect.ReasonArithmetic, source(w.frame.src, x))
 	}
 	w.substitutions(x)
 }
@@ -123,12 +124,12 @@ func (w *walker) suspectArithmetic(x syntax.ArithmExpr) {
 		case *syntax.Lit:
 			w.computes = w.computes || syntax.ValidName(n.Value)
 			if w.know.decides(n.Value) {
-				w.result.unknown(ReasonEnvironment, source(w.frame.src, x))
+				w.result.unknown(effect.ReasonEnvironment, source(w.frame.src, x))
 			}
 		case *syntax.Word:
 			t := w.frame.word(n)
 			if holdsCommand(t) {
-				w.result.unknown(ReasonArithmetic, t.Text)
+				w.result.unknown(effect.ReasonArithmetic, t.Text)
 			}
 		}
 	}
@@ -149,7 +150,7 @@ func holdsCommand(x word.Word) bool {
 // ($(x)) once it is the value of an array.
 func (w *walker) data(x word.Word) {
 	if runsIfEvaluated(x) {
-		w.result.unknown(ReasonArithmetic, x.Text)
+		w.result.unknown(effect.ReasonArithmetic, x.Text)
 	}
 }
 

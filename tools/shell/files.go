@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/tools/shell/effect"
 	"github.com/millhand/millhand/tools/shell/word"
 )
 
@@ -76,12 +77,12 @@ func programFiles(w *walker, c call, d program, p word.Parsed) {
 	optionEffects(w, p, c)
 	enterOptions(w, p)
 	if d.unknowable {
-		w.result.unknown(ReasonScript, c.text)
+		w.result.unknown(effect.ReasonScript, c.text)
 	}
 	if c.more {
 		w.result.unknownPath(c.text, d.writes(p))
 		if strings.ContainsAny(d.options, word.RunMarks) {
-			w.result.unknown(ReasonOption, c.text)
+			w.result.unknown(effect.ReasonOption, c.text)
 		}
 	}
 	if programOperands(w, c, d, p) && slices.ContainsFunc(c.args(), addsPaths) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/tools/shell/effect"
 	"github.com/millhand/millhand/tools/shell/word"
 )
 
@@ -12,12 +13,12 @@ import (
 func parseFind(w *walker, c call, _ program) {
 	starts, expression := findStarts(w, c)
 	if c.more {
-		w.result.unknown(ReasonOption, c.text)
+		w.result.unknown(effect.ReasonOption, c.text)
 	}
 	for i := 0; i < len(expression); i++ {
 		x := expression[i]
 		if !x.Literal() {
-			w.result.unknown(ReasonOption, c.text)
+			w.result.unknown(effect.ReasonOption, c.text)
 			continue
 		}
 		switch x.Text {
@@ -51,7 +52,7 @@ func findStarts(w *walker, c call) (starts, expression []word.Word) {
 	starts = args[:end]
 	for _, s := range starts {
 		if _, known := word.Home(s); !known && s.Expansion() == 0 {
-			w.result.unknown(ReasonOption, c.text)
+			w.result.unknown(effect.ReasonOption, c.text)
 		}
 		w.name(s, false, "argument of find")
 	}
@@ -71,7 +72,7 @@ func findTest(w *walker, c call, words []word.Word) int {
 	}
 	for _, v := range words[1 : n+1] {
 		if v.Splits() {
-			w.result.unknown(ReasonOption, c.text) // it may bring more of an expression
+			w.result.unknown(effect.ReasonOption, c.text) // it may bring more of an expression
 		}
 	}
 	switch why := name + " of find"; use {
@@ -122,7 +123,7 @@ func findExec(w *walker, c call, starts, words []word.Word) int {
 		end = len(words)
 	}
 	if slices.ContainsFunc(words[:end], func(x word.Word) bool { return !x.Literal() }) {
-		w.result.unknown(ReasonOption, c.text) // it may be what ends the command
+		w.result.unknown(effect.ReasonOption, c.text) // it may be what ends the command
 	}
 	onMatches(w, starts, strings.HasSuffix(name, "dir"), func() {
 		inner := w.inner(c, word.Substitute(words[:end], "{}", word.Match))
@@ -165,7 +166,7 @@ func parseFd(w *walker, c call, d program) {
 	enterOptions(w, p)
 	for _, o := range p.Options {
 		if !o.Known && (strings.HasPrefix(o.Name, "-x") || strings.HasPrefix(o.Name, "-X") || strings.HasPrefix(o.Name, "--e")) {
-			w.result.unknown(ReasonOption, c.text)
+			w.result.unknown(effect.ReasonOption, c.text)
 		}
 	}
 	starts := p.Operands[min(1, len(p.Operands)):]

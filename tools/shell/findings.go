@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path"
 	"slices"
+
+	"github.com/millhand/millhand/tools/shell/effect"
 )
 
 // findings collects what a line can do, each thing once.
@@ -52,13 +54,13 @@ func (r *findings) fail(format string, args ...any) {
 	}
 }
 
-func (r *findings) unknown(reason Reason, text string) {
+func (r *findings) unknown(reason effect.Reason, text string) {
 	r.unsureOf(Unknown{Text: text, Reason: reason})
 }
 
 // unknownPath reports a file of which the line does not tell which one it is.
 func (r *findings) unknownPath(text string, write bool) {
-	r.unsureOf(Unknown{Text: text, Reason: ReasonPath, Write: write})
+	r.unsureOf(Unknown{Text: text, Reason: effect.ReasonPath, Write: write})
 }
 
 func (r *findings) unsureOf(u Unknown) {
@@ -78,11 +80,11 @@ func (r *findings) ranOwnFiles() {
 		}
 		for _, d := range dirs {
 			if r.written[path.Clean(under(d, e.path))] {
-				r.unknown(ReasonFile, e.text)
+				r.unknown(effect.ReasonFile, e.text)
 			}
 		}
 		if e.at.anywhere && len(r.written) > 0 && !isRooted(e.path) {
-			r.unknown(ReasonFile, e.text)
+			r.unknown(effect.ReasonFile, e.text)
 		}
 	}
 }

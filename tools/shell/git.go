@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/tools/shell/effect"
 	"github.com/millhand/millhand/tools/shell/word"
 )
 
@@ -45,20 +46,20 @@ func parseGit(w *walker, c call, d program) {
 	}
 	if len(p.Operands) == 0 {
 		if c.more {
-			w.result.unknown(ReasonCommand, c.text)
+			w.result.unknown(effect.ReasonCommand, c.text)
 		}
 		return
 	}
 	sub := p.Operands[0]
 	switch {
 	case !sub.Fixed():
-		w.result.unknown(ReasonCommand, c.text)
+		w.result.unknown(effect.ReasonCommand, c.text)
 	default:
 		if s, ok := w.know.git[sub.Text]; ok {
 			gitCommand(w, sub.Text, s, p.Operands[1:], c)
 			return
 		}
-		w.result.unknown(ReasonAlias, c.text)
+		w.result.unknown(effect.ReasonAlias, c.text)
 	}
 }
 
@@ -67,7 +68,7 @@ func gitGlobal(w *walker, o word.Option, c call, p word.Parsed) {
 	writes := len(p.Operands) > 0 && !w.know.git[p.Operands[0].Text].looks
 	switch {
 	case !o.Known:
-		w.result.unknown(ReasonOption, c.text)
+		w.result.unknown(effect.ReasonOption, c.text)
 	case o.Name == "-c":
 		gitSetting(w, o.Value, c)
 	case o.Name == "-C":
@@ -76,7 +77,7 @@ func gitGlobal(w *walker, o word.Option, c call, p word.Parsed) {
 	case o.Name == "--git-dir" || o.Name == "--work-tree":
 		w.name(o.Value, writes, o.Name+" of git")
 	case o.Mark == word.MarkHides && o.Given:
-		w.result.unknown(ReasonSetting, c.text)
+		w.result.unknown(effect.ReasonSetting, c.text)
 	}
 }
 
@@ -84,7 +85,7 @@ func gitGlobal(w *walker, o word.Option, c call, p word.Parsed) {
 func gitSetting(w *walker, x word.Word, c call) {
 	key, value, _ := x.Cut("=")
 	if !key.Literal() || !w.know.harmlessSettings.has(strings.ToLower(key.Text)) && (!startsGitProgram(key.Text) || !harmless(value)) {
-		w.result.unknown(ReasonSetting, c.text)
+		w.result.unknown(effect.ReasonSetting, c.text)
 	}
 	command, ok := strings.CutPrefix(value.Text, "!")
 	if ok && strings.HasPrefix(strings.ToLower(key.Text), "alias.") {
@@ -100,7 +101,7 @@ func startsGitProgram(key string) bool {
 // gitCommand analyzes a subcommand with its arguments.
 func gitCommand(w *walker, name string, sub subcommand, args []word.Word, c call) {
 	if sub.unknowable {
-		w.result.unknown(ReasonScript, c.text)
+		w.result.unknown(effect.ReasonScript, c.text)
 	}
 	p := word.ParseOptions(sub.options, args, sub.first)
 	named := c
@@ -204,7 +205,7 @@ func gitRuns(w *walker, verb string, operands []word.Word, c call, shell bool) {
 	i := slices.IndexFunc(operands, func(x word.Word) bool { return x.Is(verb) })
 	if i < 0 {
 		if slices.ContainsFunc(operands, func(x word.Word) bool { return !x.Literal() }) {
-			w.result.unknown(ReasonCommand, c.text)
+			w.result.unknown(effect.ReasonCommand, c.text)
 		}
 		return
 	}
@@ -235,7 +236,7 @@ func gitConfig(w *walker, p word.Parsed, c call) {
 		return
 	}
 	if operands = operands[:min(2, len(operands))]; len(operands) < 2 {
-		w.result.unknown(ReasonSetting, c.text)
+		w.result.unknown(effect.ReasonSetting, c.text)
 		return
 	}
 	gitSetting(w, joinSetting(operands[0], operands[1]), c)
@@ -259,7 +260,7 @@ func gitAddresses(w *walker, p word.Parsed, c call) {
 		if !ok || strings.Contains(strings.SplitN(x.Text, "::", 2)[0], "/") {
 			continue
 		}
-		w.result.unknown(ReasonOption, c.text)
+		w.result.unknown(effect.ReasonOption, c.text)
 		if strings.HasPrefix(x.Text, "ext::") {
 			w.text(command, c)
 		}

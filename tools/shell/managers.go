@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/tools/shell/effect"
 	"github.com/millhand/millhand/tools/shell/word"
 )
 
@@ -36,13 +37,13 @@ func manage(w *walker, c call, m manager) {
 	}
 	if len(words) == 0 {
 		if c.more {
-			w.result.unknown(ReasonCommand, c.text)
+			w.result.unknown(effect.ReasonCommand, c.text)
 		}
 		return
 	}
 	sub := words[0]
 	if !sub.Fixed() {
-		w.result.unknown(ReasonCommand, c.text)
+		w.result.unknown(effect.ReasonCommand, c.text)
 		return
 	}
 	name, rest := sub.Text, words[1:]
@@ -82,7 +83,7 @@ func managed(w *walker, c call, m manager, r wrapper, words []word.Word) {
 func runManaged(w *walker, c call, words []word.Word) {
 	if len(words) == 0 {
 		if c.more {
-			w.result.unknown(ReasonCommand, c.text)
+			w.result.unknown(effect.ReasonCommand, c.text)
 		}
 		return
 	}
@@ -98,7 +99,7 @@ func runManaged(w *walker, c call, words []word.Word) {
 func managerOptions(w *walker, p word.Parsed, c call, runs bool) {
 	for _, o := range p.Options {
 		if !o.Known && runs {
-			w.result.unknown(ReasonOption, c.text)
+			w.result.unknown(effect.ReasonOption, c.text)
 		}
 	}
 	for _, o := range p.Options {

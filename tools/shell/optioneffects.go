@@ -1,17 +1,20 @@
 package shell
 
-import "github.com/millhand/millhand/tools/shell/word"
+import (
+	"github.com/millhand/millhand/tools/shell/effect"
+	"github.com/millhand/millhand/tools/shell/word"
+)
 
 // optionEffects reports what a command's options do.
 func optionEffects(w *walker, p word.Parsed, c call) {
 	if p.Unsure {
-		w.result.unknown(ReasonOption, c.text)
+		w.result.unknown(effect.ReasonOption, c.text)
 	}
 	for _, o := range p.Options {
 		why := o.Name + " of " + c.words[0].Text
 		switch {
 		case o.Mark == word.MarkOpaque:
-			w.result.unknown(ReasonOption, c.text)
+			w.result.unknown(effect.ReasonOption, c.text)
 		case !o.Given || o.Mark != word.MarkHides && o.Mark != word.MarkRuns && o.Value.Is("-"):
 		case o.Mark == word.MarkReads || o.Mark == word.MarkEnters || o.Mark == word.MarkLists:
 			w.name(o.Value, false, why)
@@ -21,7 +24,7 @@ func optionEffects(w *walker, p word.Parsed, c call) {
 		case o.Mark == word.MarkWrites:
 			w.name(o.Value, true, why)
 		case o.Mark == word.MarkHides:
-			w.result.unknown(ReasonOption, c.text)
+			w.result.unknown(effect.ReasonOption, c.text)
 		case o.Mark == word.MarkRuns:
 			w.text(o.Value, c)
 		case o.Mark == word.MarkAssigns:
@@ -40,7 +43,7 @@ func (w *walker) textIn(x word.Word, c call, sameShell bool) outcome {
 	if x.Literal() {
 		return w.script(x.Text, sameShell)
 	}
-	w.result.unknown(ReasonScript, c.text)
+	w.result.unknown(effect.ReasonScript, c.text)
 	if _, err := parse(x.Text); err == nil {
 		w.script(x.Text, sameShell)
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/dev/nightly"
+	"github.com/millhand/millhand/tools/shell/effect"
 )
 
 // bench runs command lines by the real bash. Every program that a line can
@@ -151,7 +152,7 @@ func (b bench) check(t *testing.T, line string, exact bool) (known bool) {
 	if err != nil {
 		return false
 	}
-	programsUnknown := slices.ContainsFunc(a.Unknown, func(u Unknown) bool { return u.Reason != ReasonPath })
+	programsUnknown := slices.ContainsFunc(a.Unknown, func(u Unknown) bool { return u.Reason != effect.ReasonPath })
 	if programsUnknown {
 		return false
 	}

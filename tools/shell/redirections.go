@@ -3,6 +3,7 @@ package shell
 import (
 	"strings"
 
+	"github.com/millhand/millhand/tools/shell/effect"
 	"github.com/millhand/millhand/tools/shell/word"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -34,7 +35,7 @@ func (w *walker) bodyText(r *syntax.Redirect) {
 		w.unevaluated = text.Text
 	}
 	if body := source(w.frame.src, r.Hdoc); text.Expansion() >= 0 && strings.Contains(body, "\\\n") {
-		w.result.unknown(ReasonScript, body)
+		w.result.unknown(effect.ReasonScript, body)
 	}
 }
 
@@ -51,7 +52,7 @@ func (w *walker) redirect(r *syntax.Redirect, x word.Word) {
 			return
 		}
 		if expandsTwice(x) {
-			w.result.unknown(ReasonScript, source(w.frame.src, r))
+			w.result.unknown(effect.ReasonScript, source(w.frame.src, r))
 		}
 	case syntax.Hdoc, syntax.DashHdoc, syntax.DplIn:
 		return
@@ -61,7 +62,7 @@ func (w *walker) redirect(r *syntax.Redirect, x word.Word) {
 	default: // every other one writes
 	}
 	if x.Starts("/dev/tcp/") || x.Starts("/dev/udp/") {
-		w.result.unknown(ReasonNetwork, x.Text)
+		w.result.unknown(effect.ReasonNetwork, x.Text)
 		return
 	}
 	w.name(x, write, "redirection")

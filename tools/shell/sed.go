@@ -3,6 +3,7 @@ package shell
 import (
 	"strings"
 
+	"github.com/millhand/millhand/tools/shell/effect"
 	"github.com/millhand/millhand/tools/shell/word"
 
 	"github.com/millhand/millhand/tools/shell/script"
@@ -14,7 +15,7 @@ func parseSed(w *walker, c call, d program) {
 	p := d.parse(c.args())
 	programFiles(w, c, d, p)
 	if p.Has("-f --file") {
-		w.result.unknown(ReasonScript, c.text)
+		w.result.unknown(effect.ReasonScript, c.text)
 	}
 	for _, o := range p.Options {
 		if (o.Name == "-i" || o.Name == "--in-place") && strings.Contains(o.Value.Text, "/") {
@@ -24,12 +25,12 @@ func parseSed(w *walker, c call, d program) {
 	var scripts []string
 	for _, x := range sedScripts(p) {
 		if !x.Literal() {
-			w.result.unknown(ReasonScript, c.text)
+			w.result.unknown(effect.ReasonScript, c.text)
 		}
 		scripts = append(scripts, x.Text)
 	}
 	if len(scripts) == 0 && c.more {
-		w.result.unknown(ReasonScript, c.text)
+		w.result.unknown(effect.ReasonScript, c.text)
 	}
 	sedEffects(w, strings.Join(scripts, "\n"), c)
 }
@@ -58,7 +59,7 @@ func sedEffects(w *walker, text string, c call) {
 		}
 	}
 	if s.Bad || s.Runs {
-		w.result.unknown(ReasonScript, c.text)
+		w.result.unknown(effect.ReasonScript, c.text)
 	}
 	for _, command := range s.Commands {
 		w.text(word.Plain(command), c)

@@ -3,6 +3,7 @@ package shell
 import (
 	"strings"
 
+	"github.com/millhand/millhand/tools/shell/effect"
 	"github.com/millhand/millhand/tools/shell/word"
 )
 
@@ -88,7 +89,7 @@ func (s *shellCall) long(x word.Word, args []word.Word) []word.Word {
 func runShell(w *walker, c call) {
 	s := parseShell(c.args())
 	for _, x := range s.startup {
-		w.result.unknown(ReasonFile, c.text)
+		w.result.unknown(effect.ReasonFile, c.text)
 		w.name(x, false, "startup file of "+c.words[0].Text)
 	}
 	for _, x := range s.settings {
@@ -100,7 +101,7 @@ func runShell(w *walker, c call) {
 		w.text(s.operands[0], c)
 	case s.command && !c.more:
 	case s.command:
-		w.result.unknown(ReasonScript, c.text)
+		w.result.unknown(effect.ReasonScript, c.text)
 	case s.stdin || len(s.operands) == 0:
 		shellInput(w, c)
 	default:
@@ -117,7 +118,7 @@ func runShell(w *walker, c call) {
 // known only from a here-document.
 func shellInput(w *walker, c call) {
 	if c.input == nil || !c.input.Literal() || c.more {
-		w.result.unknown(ReasonInput, c.text)
+		w.result.unknown(effect.ReasonInput, c.text)
 	}
 	if c.input != nil {
 		w.text(*c.input, c)
@@ -130,11 +131,11 @@ func shellFile(w *walker, x word.Word, c call) {
 	switch {
 	case x.Kinds != "" && strings.Trim(x.Kinds, string(word.Channel)) == "",
 		strings.HasPrefix(x.Text, "/dev/") || strings.HasPrefix(x.Text, "/proc/"):
-		w.result.unknown(ReasonInput, c.text)
+		w.result.unknown(effect.ReasonInput, c.text)
 	case !literal || x.Wildcard() >= 0:
-		w.result.unknown(ReasonScript, c.text)
+		w.result.unknown(effect.ReasonScript, c.text)
 	case w.know.has(x.Text):
-		w.result.unknown(ReasonFile, c.text) // a shell looks up its script in PATH too
+		w.result.unknown(effect.ReasonFile, c.text) // a shell looks up its script in PATH too
 		fallthrough
 	default:
 		w.result.run = append(w.result.run, execution{path: word.Spelled(known), at: w.at, text: c.text})

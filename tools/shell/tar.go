@@ -3,6 +3,7 @@ package shell
 import (
 	"strings"
 
+	"github.com/millhand/millhand/tools/shell/effect"
 	"github.com/millhand/millhand/tools/shell/word"
 )
 
@@ -36,7 +37,7 @@ func parseTar(w *walker, c call, d program) {
 		}
 	}
 	if c.more {
-		w.result.unknown(ReasonOption, c.text)
+		w.result.unknown(effect.ReasonOption, c.text)
 	}
 }
 
@@ -46,7 +47,7 @@ func tarArchive(w *walker, x word.Word, write bool, c call) {
 	switch {
 	case x.Is("-"):
 	case isRemote(x):
-		w.result.unknown(ReasonNetwork, c.text)
+		w.result.unknown(effect.ReasonNetwork, c.text)
 	default:
 		w.name(x, write, "-f of tar")
 	}

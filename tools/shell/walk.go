@@ -3,6 +3,7 @@ package shell
 import (
 	"maps"
 
+	"github.com/millhand/millhand/tools/shell/effect"
 	"github.com/millhand/millhand/tools/shell/word"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -78,7 +79,7 @@ func (w *walker) line(text string) {
 	w.uncalled()
 	w.result.ranOwnFiles()
 	if w.computes && w.unevaluated != "" {
-		w.result.unknown(ReasonArithmetic, w.unevaluated)
+		w.result.unknown(effect.ReasonArithmetic, w.unevaluated)
 	}
 }
 

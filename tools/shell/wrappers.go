@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/tools/shell/effect"
 	"github.com/millhand/millhand/tools/shell/word"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -29,7 +30,7 @@ func unwrap(w *walker, c call, r wrapper) outcome {
 	p := word.ParseOptions(r.options, c.args(), !r.permute)
 	for _, o := range p.Options {
 		if !o.Known && strings.Trim(o.Name, "-0123456789") != "" {
-			w.result.unknown(ReasonOption, c.text)
+			w.result.unknown(effect.ReasonOption, c.text)
 		}
 	}
 	before := w.at
@@ -101,7 +102,7 @@ func runWrapped(w *walker, c call, r wrapper, words []word.Word) outcome {
 		shellInput(w, c)
 	case len(words) == 0:
 		if c.more {
-			w.result.unknown(ReasonCommand, c.text)
+			w.result.unknown(effect.ReasonCommand, c.text)
 		}
 	case r.each:
 		for _, x := range words {
@@ -138,13 +139,13 @@ func parseEnv(w *walker, c call, p word.Parsed) {
 func splitString(w *walker, x word.Word, c call) []word.Word {
 	if !x.Literal() || strings.ContainsAny(x.Text, ";|&<>()$`\\#*?[]{}~!\n") {
 		w.text(x, c)
-		w.result.unknown(ReasonScript, c.text)
+		w.result.unknown(effect.ReasonScript, c.text)
 		return nil
 	}
 	text := "env " + x.Text
 	s := w.load(text)
 	if s.err != nil {
-		w.result.unknown(ReasonScript, c.text)
+		w.result.unknown(effect.ReasonScript, c.text)
 		return nil
 	}
 	var words []word.Word
@@ -178,7 +179,7 @@ func parseSu(w *walker, c call, p word.Parsed) {
 	case p.Has("-u --user"):
 		runWrapped(w, c, wrapper{}, word.ParseOptions(w.know.wrappers["su"].options, c.args(), true).Operands)
 	case len(p.Operands) > 1 && !(len(p.Operands) == 2 && p.Operands[0].Is("-")):
-		w.result.unknown(ReasonScript, c.text)
+		w.result.unknown(effect.ReasonScript, c.text)
 	default:
 		shellInput(w, c)
 	}
@@ -247,7 +248,7 @@ func parseXargs(w *walker, c call, p word.Parsed) {
 			mark = "{}"
 		}
 		if mark != "" && o.Given && !o.Value.Literal() {
-			w.result.unknown(ReasonCommand, c.text)
+			w.result.unknown(effect.ReasonCommand, c.text)
 		}
 	}
 	c.more, c.input = mark == "", nil
@@ -259,7 +260,7 @@ func parseXargs(w *walker, c call, p word.Parsed) {
 
 // parseParallel finds the command line that a shell reads for each argument.
 func parseParallel(w *walker, c call, p word.Parsed) {
-	w.result.unknown(ReasonScript, c.text)
+	w.result.unknown(effect.ReasonScript, c.text)
 	words := p.Operands
 	if i := slices.IndexFunc(words, func(x word.Word) bool { return strings.HasPrefix(x.Text, ":::") }); i >= 0 {
 		words = words[:i]
