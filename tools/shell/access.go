@@ -120,7 +120,7 @@ func (w *walker) execute(c call) {
 		return
 	}
 	outside := isRooted(name.Text) || strings.Contains(name.Text, "..")
-	if base := path.Base(name.Text); outside && w.know.has(base) || strings.HasPrefix(path.Clean(name.Text), "/proc") {
+	if base := path.Base(name.Text); outside && hasMeaning(base) || strings.HasPrefix(path.Clean(name.Text), "/proc") {
 		w.result.unknown(effect.ReasonCommand, name.Text)
 	}
 	w.result.run = append(w.result.run, execution{path: word.Spelled(name), at: w.at, text: c.text})

@@ -4,35 +4,36 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/tools/shell/effect"
 	"github.com/millhand/millhand/tools/shell/word"
 )
 
 // parseChmod reads a mode that may look like an option: -x, -rw.
-func parseChmod(w *walker, c call, d program) {
-	args := c.args()
+func parseChmod(e *effect.List, c effect.Call, d program) {
+	args := c.Args()
 	mode := slices.IndexFunc(args, func(x word.Word) bool {
 		return x.Literal() && strings.HasPrefix(x.Text, "-") && len(x.Text) > 1 && strings.Trim(x.Text[1:], "rwxXstugoa,=+-01234567") == "" && x.Text != "--"
 	})
 	if mode >= 0 {
 		d.skip = 0
 	}
-	programFiles(w, c, d, d.parse(args))
+	programFiles(e, c, d, d.parse(args))
 }
 
 // parseLn counts the target of a symlink or hard link as read: it can be used by
 // the new name from then on. A relative target is resolved in the directory of
 // the new name.
-func parseLn(w *walker, c call, d program) {
-	p := word.ParseOptions(d.options, c.args(), false)
+func parseLn(e *effect.List, c effect.Call, d program) {
+	p := word.ParseOptions(d.options, c.Args(), false)
 	symbolic := p.Has("-s --symbolic")
-	programFiles(w, c, program{}, p)
+	programFiles(e, c, program{}, p)
 	n := len(p.Operands)
 	into := p.Has("-t --target-directory")
 	for i, x := range p.Operands {
 		target := into || i < n-1 || n == 1
-		w.name(x, !target || !symbolic, "argument of ln")
+		e.Use(x, !target || !symbolic, "argument of ln")
 		if dir, _, ok := cutLast(p.Operands[n-1]); target && symbolic && n > 1 && !into && ok && !isRooted(x.Text) {
-			w.name(joined(dir, x), false, "argument of ln")
+			e.Use(joined(dir, x), false, "argument of ln")
 		}
 	}
 }
@@ -52,39 +53,39 @@ func joined(dir, x word.Word) word.Word {
 }
 
 // parseDD reads file names from if=F and of=F.
-func parseDD(w *walker, c call, _ program) {
-	for _, x := range c.args() {
+func parseDD(e *effect.List, c effect.Call, _ program) {
+	for _, x := range c.Args() {
 		name, file, ok := x.Cut("=")
 		switch {
 		case ok && name.Is("if"):
-			w.name(file, false, "if= of dd")
+			e.Use(file, false, "if= of dd")
 		case ok && name.Is("of"):
-			w.name(file, true, "of= of dd")
+			e.Use(file, true, "of= of dd")
 		case x.Expansion() == 0:
-			w.result.unknownPath(x.Text, true)
+			e.UnknownPath(x.Text, true)
 		}
 	}
-	if c.more {
-		w.result.unknownPath(c.text, true)
+	if c.More {
+		e.UnknownPath("", true)
 	}
 }
 
 // parsePatch reports the file that is patched, or else the current directory,
 // as the patch names the files.
-func parsePatch(w *walker, c call, d program) {
-	p := d.parse(c.args())
+func parsePatch(e *effect.List, c effect.Call, d program) {
+	p := d.parse(c.Args())
 	if len(p.Operands) == 0 {
 		d.makes, d.names = ".", "--dry-run"
 	} else {
 		d.use = firstWrite
 	}
-	programFiles(w, c, d, p)
+	programFiles(e, c, d, p)
 }
 
 // parseJq skips the program, the first operand, and options with two values.
-func parseJq(w *walker, c call, d program) {
+func parseJq(e *effect.List, c effect.Call, d program) {
 	var args []word.Word
-	for rest := c.args(); len(rest) > 0; rest = rest[1:] {
+	for rest := c.Args(); len(rest) > 0; rest = rest[1:] {
 		n := 0
 		switch rest[0].Text {
 		case "--arg", "--argjson":
@@ -92,7 +93,7 @@ func parseJq(w *walker, c call, d program) {
 		case "--slurpfile", "--rawfile", "--argfile":
 			n = 2
 			if len(rest) > 2 {
-				w.name(rest[2], false, rest[0].Text+" of jq")
+				e.Use(rest[2], false, rest[0].Text+" of jq")
 			}
 		case "--args", "--jsonargs":
 			rest = rest[:1]
@@ -102,30 +103,30 @@ func parseJq(w *walker, c call, d program) {
 		}
 		rest = rest[min(n, len(rest)-1):]
 	}
-	programFiles(w, c, d, d.parse(args))
+	programFiles(e, c, d, d.parse(args))
 }
 
 // parseOpenSSL reads options that are words with one dash.
-func parseOpenSSL(w *walker, c call, d program) {
-	programFiles(w, c, program{}, word.ParseOptions(d.options, c.args(), false))
+func parseOpenSSL(e *effect.List, c effect.Call, d program) {
+	programFiles(e, c, program{}, word.ParseOptions(d.options, c.Args(), false))
 }
 
 // parseCurl also reports files named by @FILE in data and by file: URLs.
-func parseCurl(w *walker, c call, d program) {
-	p := d.parse(c.args())
+func parseCurl(e *effect.List, c effect.Call, d program) {
+	p := d.parse(c.Args())
 	if p.Has("-O --remote-name --remote-name-all") && !p.Has("--output-dir") {
 		d.makes = "."
 	}
-	programFiles(w, c, d, p)
+	programFiles(e, c, d, p)
 	addresses := p.Operands
 	for _, o := range p.Options {
 		switch o.Name {
 		case "-d", "--data", "--data-ascii", "--data-binary", "--data-urlencode", "--json", "-F", "--form", "-H", "--header", "-w", "--write-out",
 			"--url-query", "--variable":
-			curlData(w, o)
+			curlData(e, o)
 		case "-b", "--cookie":
 			if !strings.Contains(o.Value.Text, "=") {
-				w.name(o.Value, false, o.Name+" of curl")
+				e.Use(o.Value, false, o.Name+" of curl")
 			}
 		case "--url":
 			addresses = append(addresses, o.Value)
@@ -134,13 +135,13 @@ func parseCurl(w *walker, c call, d program) {
 	for _, x := range addresses {
 		if len(x.Text) > 5 && strings.EqualFold(x.Text[:5], "file:") {
 			path := strings.TrimLeft(x.Text[5:], "/")
-			w.access("/"+strings.TrimPrefix(path, "localhost/"), false, "argument of curl")
+			e.UsePath("/"+strings.TrimPrefix(path, "localhost/"), false, "argument of curl")
 		}
 	}
 }
 
 // curlData reports the file in @file, name=@file, name@file and name=<file.
-func curlData(w *walker, o word.Option) {
+func curlData(e *effect.List, o word.Option) {
 	form := o.Name == "-F" || o.Name == "--form"
 	_, file, ok := o.Value.Cut("@")
 	if !ok && form {
@@ -152,6 +153,6 @@ func curlData(w *walker, o word.Option) {
 	}
 	file, _, _ = file.Cut(";")
 	if !file.Is("-") {
-		w.name(file, false, o.Name+" of curl")
+		e.Use(file, false, o.Name+" of curl")
 	}
 }

@@ -44,14 +44,14 @@ func subscript(w *walker, x syntax.ArithmExpr) {
 
 // setVariable reports a change of a variable that decides what a command runs.
 func setVariable(w *walker, name string, value word.Word, text string) {
-	if w.know.decides(name) && (!startsProgram(name) || !harmless(value)) || injects(name, value) {
+	if programTable().decides(name) && (!startsProgram(name) || !harmless(value)) || injects(name, value) {
 		w.result.unknown(effect.ReasonEnvironment, text)
 	}
 }
 
 // changeVariable reports a change of such a variable by anything but an assignment.
 func changeVariable(w *walker, name string, n syntax.Node) {
-	if w.know.decides(name) {
+	if programTable().decides(name) {
 		w.result.unknown(effect.ReasonEnvironment, source(w.frame.src, n))
 	}
 }

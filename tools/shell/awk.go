@@ -8,8 +8,8 @@ import (
 )
 
 // parseAwk reports the files of awk and what its program does beyond printing.
-func parseAwk(w *walker, c call, d program) {
-	p := word.ParseOptions(d.options, c.args(), true)
+func parseAwk(e *effect.List, c effect.Call, d program) {
+	p := word.ParseOptions(d.options, c.Args(), true)
 	programs := p.Operands[:min(1, len(p.Operands))]
 	if p.Has(d.instead) {
 		programs = nil
@@ -19,23 +19,23 @@ func parseAwk(w *walker, c call, d program) {
 		case "-e", "--source":
 			programs = append(programs, o.Value)
 		case "-f", "--file", "-E", "--exec":
-			w.result.unknown(effect.ReasonScript, c.text)
+			e.Unknown(effect.ReasonScript)
 		case "-i", "--include":
 			if o.Value.Is("inplace") {
 				d.use = allWrite
 				continue
 			}
-			w.result.unknown(effect.ReasonScript, c.text)
+			e.Unknown(effect.ReasonScript)
 		}
 	}
 	p.Operands = awkFiles(p.Operands, !p.Has(d.instead))
 	d.skip = 0
-	programFiles(w, c, d, p)
+	programFiles(e, c, d, p)
 	for _, x := range programs {
-		awkProgram(w, x, c)
+		awkProgram(e, x, c)
 	}
-	if len(programs) == 0 && c.more {
-		w.result.unknown(effect.ReasonScript, c.text)
+	if len(programs) == 0 && c.More {
+		e.Unknown(effect.ReasonScript)
 	}
 }
 
@@ -55,18 +55,18 @@ func awkFiles(operands []word.Word, program bool) []word.Word {
 
 // awkProgram analyzes a program's text. It isn't parsed: whatever looks like a
 // pipe, a call of system or an output file counts.
-func awkProgram(w *walker, x word.Word, c call) {
+func awkProgram(e *effect.List, x word.Word, c effect.Call) {
 	if !x.Literal() {
-		w.result.unknown(effect.ReasonScript, c.text)
+		e.Unknown(effect.ReasonScript)
 	}
 	s := script.ReadAwk(x.Text)
 	if s.Runs {
-		w.result.unknown(effect.ReasonScript, c.text)
+		e.Unknown(effect.ReasonScript)
 	}
 	if s.Hidden {
-		w.result.unknownPath(c.text, true)
+		e.UnknownPath("", true)
 	}
 	for _, f := range s.Files {
-		w.name(word.Plain(f.Name), f.Write, "program of awk")
+		e.Use(word.Plain(f.Name), f.Write, "program of awk")
 	}
 }

@@ -11,49 +11,45 @@ import (
 
 // parseMake reports settings of the shell on make's command line. The commands
 // that it runs are in files.
-func parseMake(w *walker, c call, d program) {
-	before := w.at
-	defer func() { w.at = before }()
-	p := word.ParseOptions(d.options, c.args(), false)
-	managerOptions(w, p, c, true)
+func parseMake(e *effect.List, c effect.Call, d program) {
+	p := word.ParseOptions(d.options, c.Args(), false)
+	managerOptions(e, p, c, true)
 	for _, x := range p.Operands {
 		name, _, ok := x.Cut("=")
 		switch name.Text = strings.TrimRight(name.Text, ":?+!"); {
 		case ok && (name.Text == "SHELL" || name.Text == ".SHELLFLAGS" || name.Text == "MAKEFLAGS" || name.Text == "GNUMAKEFLAGS"), !x.Literal():
-			w.result.unknown(effect.ReasonSetting, c.text)
+			e.Unknown(effect.ReasonSetting)
 		}
 	}
-	if c.more {
-		w.result.unknown(effect.ReasonOption, c.text)
+	if c.More {
+		e.Unknown(effect.ReasonOption)
 	}
 }
 
 // parseGo reports where the go command writes and which programs it runs.
-func parseGo(w *walker, c call, d program) {
-	before := w.at
-	defer func() { w.at = before }()
-	checkSubcommand(w, c)
-	args, sub := c.args(), ""
+func parseGo(e *effect.List, c effect.Call, d program) {
+	checkSubcommand(e, c)
+	args, sub := c.Args(), ""
 	for len(args) > 0 {
 		o, rest, ok := goOption(d.options, args)
 		if !ok {
 			sub, args = args[0].Text, args[1:]
 			break
 		}
-		goFlag(w, o, c)
+		goFlag(e, o, c)
 		args = rest
 	}
 	for len(args) > 0 {
 		o, rest, ok := goOption(d.options, args)
 		switch {
 		case ok:
-			goFlag(w, o, c)
+			goFlag(e, o, c)
 			if sub == "env" && o.Name == "-w" || o.Name == "-ldflags" && strings.Contains(o.Value.Text, "-extld") {
-				w.result.unknown(effect.ReasonSetting, c.text)
+				e.Unknown(effect.ReasonSetting)
 			}
 			args = rest
 		case sub == "run" || sub == "tool": // the rest is for the program
-			goRuns(w, args, c)
+			goRuns(e, args, c)
 			return
 		case args[0].Is("-args"):
 			return
@@ -65,18 +61,18 @@ func parseGo(w *walker, c call, d program) {
 
 // goRuns analyzes the program of go run and go tool: that of another module is
 // known by the last element of its path.
-func goRuns(w *walker, words []word.Word, c call) {
+func goRuns(e *effect.List, words []word.Word, c effect.Call) {
 	first, _, _ := words[0].Cut("@")
 	if name := path.Base(first.Text); first.Fixed() && !strings.HasPrefix(first.Text, ".") && !strings.HasSuffix(name, ".go") {
-		w.frame.inside++
-		runWrapped(w, c, wrapper{}, slices.Concat([]word.Word{renamed(words[0], name)}, words[1:]))
-		w.frame.inside--
+		e.Packaged(true)
+		runWrapped(e, c, wrapper{}, slices.Concat([]word.Word{renamed(words[0], name)}, words[1:]))
+		e.Packaged(false)
 	}
 }
 
 // parsePython finds what Python runs: the program of -m is known by the name of its module.
-func parsePython(w *walker, c call, d program) {
-	args := c.args()
+func parsePython(e *effect.List, c effect.Call, d program) {
+	args := c.Args()
 	p := word.ParseOptions(d.options, args, true)
 	i := slices.IndexFunc(p.Options, func(o word.Option) bool { return o.Name == "-m" && o.Given })
 	if j := slices.IndexFunc(p.Options, func(o word.Option) bool { return o.Name == "-c" }); j >= 0 && j < i {
@@ -88,19 +84,19 @@ func parsePython(w *walker, c call, d program) {
 		rest := args[slices.IndexFunc(args, func(x word.Word) bool {
 			return x.To >= p.Options[i].Value.To && strings.HasSuffix(x.Text, p.Options[i].Value.Text)
 		})+1:]
-		w.frame.inside++
-		runWrapped(w, c, wrapper{}, slices.Concat([]word.Word{renamed(p.Options[i].Value, module.Text)}, rest))
-		w.frame.inside--
+		e.Packaged(true)
+		runWrapped(e, c, wrapper{}, slices.Concat([]word.Word{renamed(p.Options[i].Value, module.Text)}, rest))
+		e.Packaged(false)
 	case i >= 0:
-		w.result.unknown(effect.ReasonCommand, c.text)
+		e.Unknown(effect.ReasonCommand)
 	default:
-		runUnknown(w, c)
+		runUnknown(e, c)
 	}
 }
 
 // goFlag reports an option of go.
-func goFlag(w *walker, o word.Option, c call) {
-	managerOptions(w, word.Parsed{Options: []word.Option{o}}, c, false)
+func goFlag(e *effect.List, o word.Option, c effect.Call) {
+	managerOptions(e, word.Parsed{Options: []word.Option{o}}, c, false)
 }
 
 // goOption reads one option of go, false if the first word is not an option.

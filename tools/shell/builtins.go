@@ -213,7 +213,7 @@ func assignNames(w *walker, c call) outcome {
 	for _, x := range names {
 		changeNamed(w, x)
 	}
-	optionEffects(w, word.Parsed{Options: p.Options}, c)
+	w.options(c, word.Parsed{Options: p.Options})
 	return same(w.at)
 }
 
@@ -258,6 +258,6 @@ func opaqueBuiltin(w *walker, c call) outcome {
 // historyFiles can read and write files.
 func historyFiles(w *walker, c call) outcome {
 	p := word.ParseOptions("-c -d: -a> -n< -r< -w> -p -s", c.args(), true)
-	optionEffects(w, p, c)
+	w.options(c, p)
 	return same(w.at)
 }

@@ -23,12 +23,6 @@ type call struct {
 
 func (c call) args() []word.Word { return c.words[1:] }
 
-// inner returns the call of a command that c runs, which consists of some of
-// its words.
-func (w *walker) inner(c call, words []word.Word) call {
-	return call{words: words, text: w.frame.textOf(words), more: c.more, input: c.input}
-}
-
 // simple walks a simple command: what it runs, then what stands in its words.
 // The redirections happen where the shell was before.
 func (w *walker) simple(s *syntax.Stmt, c *syntax.CallExpr) outcome {
@@ -88,7 +82,7 @@ func (w *walker) invoke(c call) outcome {
 	if c.functions {
 		called, certain := w.function(name)
 		if certain {
-			if w.know.has(name) {
+			if hasMeaning(name) {
 				w.record(c)
 			}
 			return called
@@ -113,7 +107,7 @@ func (c call) unreported(name string) bool {
 func (w *walker) record(c call) {
 	words := c.words
 	if words[0].Is("git") {
-		words = gitPlain(w.know.programs["git"].options, words)
+		words = gitPlain(programTable().programs["git"].options, words)
 	}
 	plain := word.Join(words).Text
 	key := reportKey{script: w.frame.id, from: c.words[0].From, plain: plain}

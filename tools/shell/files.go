@@ -11,17 +11,17 @@ import (
 // program describes how a program that works on files names them on its command
 // line.
 type program struct {
-	options    string                       // in the notation of options.go; options that aren't described are flags
-	use        string                       // what the operands are, see below
-	skip       int                          // operands before those
-	instead    string                       // options that replace the skipped operands
-	changes    string                       // options with which it writes what it otherwise reads
-	spares     string                       // options with which it reads what it otherwise writes
-	makes      string                       // what it writes without a name for it
-	names      string                       // options that name it
-	hosts      bool                         // operands may be on other machines, host:path
-	unknowable bool                         // it has a language of its own that can run programs
-	code       func(*walker, call, program) // a parser of its own
+	options    string                                   // in the notation of options.go; options that aren't described are flags
+	use        string                                   // what the operands are, see below
+	skip       int                                      // operands before those
+	instead    string                                   // options that replace the skipped operands
+	changes    string                                   // options with which it writes what it otherwise reads
+	spares     string                                   // options with which it reads what it otherwise writes
+	makes      string                                   // what it writes without a name for it
+	names      string                                   // options that name it
+	hosts      bool                                     // operands may be on other machines, host:path
+	unknowable bool                                     // it has a language of its own that can run programs
+	code       func(*effect.List, effect.Call, program) // a parser of its own
 }
 
 // What operands are.
@@ -56,12 +56,12 @@ func operand(use string, i, n int) (file, write bool) {
 }
 
 // runProgram reports the files of a program that is described.
-func runProgram(w *walker, c call, d program) {
+func runProgram(e *effect.List, c effect.Call, d program) {
 	if d.code != nil {
-		d.code(w, c, d)
+		d.code(e, c, d)
 		return
 	}
-	programFiles(w, c, d, d.parse(c.args()))
+	programFiles(e, c, d, d.parse(c.Args()))
 }
 
 // parse parses the program's arguments. Options of other facts count as
@@ -71,25 +71,23 @@ func (d program) parse(args []word.Word) word.Parsed {
 }
 
 // programFiles reports what a program does with its options and operands.
-func programFiles(w *walker, c call, d program, p word.Parsed) {
-	before := w.at
-	defer func() { w.at = before }()
-	optionEffects(w, p, c)
-	enterOptions(w, p)
+func programFiles(e *effect.List, c effect.Call, d program, p word.Parsed) {
+	optionEffects(e, p, c)
+	enterOptions(e, p)
 	if d.unknowable {
-		w.result.unknown(effect.ReasonScript, c.text)
+		e.Unknown(effect.ReasonScript)
 	}
-	if c.more {
-		w.result.unknownPath(c.text, d.writes(p))
+	if c.More {
+		e.UnknownPath("", d.writes(p))
 		if strings.ContainsAny(d.options, word.RunMarks) {
-			w.result.unknown(effect.ReasonOption, c.text)
+			e.Unknown(effect.ReasonOption)
 		}
 	}
-	if programOperands(w, c, d, p) && slices.ContainsFunc(c.args(), addsPaths) {
-		w.result.unknownPath(c.text, d.writes(p))
+	if programOperands(e, c, d, p) && slices.ContainsFunc(c.Args(), addsPaths) {
+		e.UnknownPath("", d.writes(p))
 	}
 	if d.makes != "" && !p.Has(d.names) {
-		w.access(d.makes, true, "output of "+c.words[0].Text)
+		e.UsePath(d.makes, true, "output of "+c.Name())
 	}
 }
 
@@ -106,7 +104,7 @@ func addsPaths(x word.Word) bool {
 
 // programOperands reports the operands of a program, and whether all that are files
 // are known.
-func programOperands(w *walker, c call, d program, p word.Parsed) bool {
+func programOperands(e *effect.List, c effect.Call, d program, p word.Parsed) bool {
 	operands, use := p.Operands, d.use
 	if d.skip > 0 && !p.Has(d.instead) {
 		operands = operands[min(d.skip, len(operands)):]
@@ -121,7 +119,7 @@ func programOperands(w *walker, c call, d program, p word.Parsed) bool {
 	for i, x := range operands {
 		file, write := operand(use, i, len(operands))
 		if file && !x.Is("-") && (!d.hosts || !isRemote(x)) {
-			w.name(x, write, "argument of "+c.words[0].Text)
+			e.Use(x, write, "argument of "+c.Name())
 			_, known := word.Home(x)
 			all = all && known
 		}

@@ -37,59 +37,57 @@ func gitPlain(options string, words []word.Word) []word.Word {
 
 // parseGit analyzes git, whose options can run programs and write files in many
 // ways.
-func parseGit(w *walker, c call, d program) {
-	before := w.at
-	defer func() { w.at = before }()
-	p := word.ParseOptions(d.options, c.args(), true)
+func parseGit(e *effect.List, c effect.Call, d program) {
+	p := word.ParseOptions(d.options, c.Args(), true)
 	for _, o := range p.Options {
-		gitGlobal(w, o, c, p)
+		gitGlobal(e, o, c, p)
 	}
 	if len(p.Operands) == 0 {
-		if c.more {
-			w.result.unknown(effect.ReasonCommand, c.text)
+		if c.More {
+			e.Unknown(effect.ReasonCommand)
 		}
 		return
 	}
 	sub := p.Operands[0]
 	switch {
 	case !sub.Fixed():
-		w.result.unknown(effect.ReasonCommand, c.text)
+		e.Unknown(effect.ReasonCommand)
 	default:
-		if s, ok := w.know.git[sub.Text]; ok {
-			gitCommand(w, sub.Text, s, p.Operands[1:], c)
+		if s, ok := programTable().git[sub.Text]; ok {
+			gitCommand(e, sub.Text, s, p.Operands[1:], c)
 			return
 		}
-		w.result.unknown(effect.ReasonAlias, c.text)
+		e.Unknown(effect.ReasonAlias)
 	}
 }
 
 // gitGlobal analyzes one option before the subcommand.
-func gitGlobal(w *walker, o word.Option, c call, p word.Parsed) {
-	writes := len(p.Operands) > 0 && !w.know.git[p.Operands[0].Text].looks
+func gitGlobal(e *effect.List, o word.Option, c effect.Call, p word.Parsed) {
+	writes := len(p.Operands) > 0 && !programTable().git[p.Operands[0].Text].looks
 	switch {
 	case !o.Known:
-		w.result.unknown(effect.ReasonOption, c.text)
+		e.Unknown(effect.ReasonOption)
 	case o.Name == "-c":
-		gitSetting(w, o.Value, c)
+		gitSetting(e, o.Value, c)
 	case o.Name == "-C":
-		w.name(o.Value, writes, "-C of git")
-		enterDir(w, o.Value)
+		e.Use(o.Value, writes, "-C of git")
+		e.Enter(o.Value)
 	case o.Name == "--git-dir" || o.Name == "--work-tree":
-		w.name(o.Value, writes, o.Name+" of git")
+		e.Use(o.Value, writes, o.Name+" of git")
 	case o.Mark == word.MarkHides && o.Given:
-		w.result.unknown(effect.ReasonSetting, c.text)
+		e.Unknown(effect.ReasonSetting)
 	}
 }
 
 // gitSetting analyzes KEY=VALUE as -c has it.
-func gitSetting(w *walker, x word.Word, c call) {
+func gitSetting(e *effect.List, x word.Word, c effect.Call) {
 	key, value, _ := x.Cut("=")
-	if !key.Literal() || !w.know.harmlessSettings.has(strings.ToLower(key.Text)) && (!startsGitProgram(key.Text) || !harmless(value)) {
-		w.result.unknown(effect.ReasonSetting, c.text)
+	if !key.Literal() || !programTable().harmlessSettings.has(strings.ToLower(key.Text)) && (!startsGitProgram(key.Text) || !harmless(value)) {
+		e.Unknown(effect.ReasonSetting)
 	}
 	command, ok := strings.CutPrefix(value.Text, "!")
 	if ok && strings.HasPrefix(strings.ToLower(key.Text), "alias.") {
-		w.text(value.After(len(value.Text)-len(command)), c)
+		e.RunText(value.After(len(value.Text) - len(command)))
 	}
 }
 
@@ -99,37 +97,37 @@ func startsGitProgram(key string) bool {
 }
 
 // gitCommand analyzes a subcommand with its arguments.
-func gitCommand(w *walker, name string, sub subcommand, args []word.Word, c call) {
+func gitCommand(e *effect.List, name string, sub subcommand, args []word.Word, c effect.Call) {
 	if sub.unknowable {
-		w.result.unknown(effect.ReasonScript, c.text)
+		e.Unknown(effect.ReasonScript)
 	}
 	p := word.ParseOptions(sub.options, args, sub.first)
 	named := c
-	named.words = []word.Word{word.Plain("git " + name)}
-	optionEffects(w, p, named)
+	named.Words = []word.Word{word.Plain("git " + name)}
+	optionEffects(e, p, named)
 	switch name {
 	case "bisect":
-		gitRuns(w, "run", p.Operands, c, false)
+		gitRuns(e, "run", p.Operands, c, false)
 	case "submodule":
-		gitRuns(w, "foreach", p.Operands, c, true)
+		gitRuns(e, "foreach", p.Operands, c, true)
 	case "config":
-		gitConfig(w, p, c)
+		gitConfig(e, p, c)
 		return
 	case "checkout":
-		gitCheckout(w, p, args)
+		gitCheckout(e, p, args)
 	}
 	if sub.addresses {
-		gitAddresses(w, p, c)
+		gitAddresses(e, p, c)
 	}
-	gitOperands(w, name, sub, p, args, c)
+	gitOperands(e, name, sub, p, args, c)
 	if sub.changesGit(p) {
-		w.access(sub.changes, true, "argument of git "+name)
+		e.UsePath(sub.changes, true, "argument of git "+name)
 	}
 }
 
 // gitCheckout reports what git checkout writes without "--": files after the
 // branch, or instead of it.
-func gitCheckout(w *walker, p word.Parsed, args []word.Word) {
+func gitCheckout(e *effect.List, p word.Parsed, args []word.Word) {
 	files := p.Operands
 	switch {
 	case slices.ContainsFunc(args, func(x word.Word) bool { return x.Is("--") }) || p.Has("-b -B --orphan --detach -t --track") || len(files) == 0:
@@ -140,7 +138,7 @@ func gitCheckout(w *walker, p word.Parsed, args []word.Word) {
 		return
 	}
 	for _, x := range files {
-		w.name(x, true, "argument of git checkout")
+		e.Use(x, true, "argument of git checkout")
 	}
 }
 
@@ -167,7 +165,7 @@ func (s subcommand) changesGit(p word.Parsed) bool {
 // gitOperands reports the operands that are certainly files: those after "--"
 // and those that look like a path outside. A subcommand that changes files
 // writes them.
-func gitOperands(w *walker, name string, sub subcommand, p word.Parsed, args []word.Word, c call) {
+func gitOperands(e *effect.List, name string, sub subcommand, p word.Parsed, args []word.Word, c effect.Call) {
 	why, write := "argument of git "+name, sub.writes
 	certain := len(p.Operands)
 	if i := slices.IndexFunc(args, func(x word.Word) bool { return x.Is("--") }); i >= 0 {
@@ -175,14 +173,14 @@ func gitOperands(w *walker, name string, sub subcommand, p word.Parsed, args []w
 	}
 	for i, x := range p.Operands {
 		if i >= certain || looksLikePath(x) || sub.namesFile(i) {
-			w.name(x, write && !(name == "clone" && i == 0), why)
+			e.Use(x, write && !(name == "clone" && i == 0), why)
 		}
 	}
 	switch {
 	case name == "apply" || name == "am" || len(p.Operands) == 0 && (name == "clean" || name == "init") || name == "clone" && len(p.Operands) == 1:
-		w.access(".", true, "output of git "+name)
-	case c.more && sub.namesFile(len(p.Operands)):
-		w.result.unknownPath(c.text, write)
+		e.UsePath(".", true, "output of git "+name)
+	case c.More && sub.namesFile(len(p.Operands)):
+		e.UnknownPath("", write)
 	}
 }
 
@@ -201,23 +199,23 @@ func looksLikePath(x word.Word) bool {
 func (s subcommand) namesFile(i int) bool { return s.files && (s.file == 0 || s.file == i+1) }
 
 // gitRuns analyzes "git bisect run" and "git submodule foreach".
-func gitRuns(w *walker, verb string, operands []word.Word, c call, shell bool) {
+func gitRuns(e *effect.List, verb string, operands []word.Word, c effect.Call, shell bool) {
 	i := slices.IndexFunc(operands, func(x word.Word) bool { return x.Is(verb) })
 	if i < 0 {
 		if slices.ContainsFunc(operands, func(x word.Word) bool { return !x.Literal() }) {
-			w.result.unknown(effect.ReasonCommand, c.text)
+			e.Unknown(effect.ReasonCommand)
 		}
 		return
 	}
 	p := word.ParseOptions("-q --quiet --recursive", operands[i+1:], true)
-	runWrapped(w, c, wrapper{shell: shell && len(p.Operands) == 1}, p.Operands)
+	runWrapped(e, c, wrapper{shell: shell && len(p.Operands) == 1}, p.Operands)
 }
 
 // gitConfig reports a setting that is changed, unless it is harmless.
-func gitConfig(w *walker, p word.Parsed, c call) {
+func gitConfig(e *effect.List, p word.Parsed, c effect.Call) {
 	operands := p.Operands
 	if p.Has("--global") && len(operands) > 1 {
-		w.access("~/.gitconfig", true, "--global of git config")
+		e.UsePath("~/.gitconfig", true, "--global of git config")
 	}
 	if p.Has("--get --get-all --get-regexp --get-urlmatch --list -l --get-color --get-colorbool") || len(operands) > 0 && (operands[0].Is("get") || operands[0].Is("list")) {
 		return
@@ -226,20 +224,20 @@ func gitConfig(w *walker, p word.Parsed, c call) {
 	if len(operands) > 0 && (operands[0].Is("set") || operands[0].Is("unset") || operands[0].Is("edit")) {
 		operands = operands[1:]
 	}
-	if len(operands) < 2 && !c.more && !changes {
+	if len(operands) < 2 && !c.More && !changes {
 		return
 	}
 	if !p.Has("--global --system -f --file") {
-		w.access(".git/config", true, "argument of git config")
+		e.UsePath(".git/config", true, "argument of git config")
 	}
 	if changes && len(operands) < 2 { // only removes
 		return
 	}
 	if operands = operands[:min(2, len(operands))]; len(operands) < 2 {
-		w.result.unknown(effect.ReasonSetting, c.text)
+		e.Unknown(effect.ReasonSetting)
 		return
 	}
-	gitSetting(w, joinSetting(operands[0], operands[1]), c)
+	gitSetting(e, joinSetting(operands[0], operands[1]), c)
 }
 
 // joinSetting returns KEY=VALUE.
@@ -249,10 +247,10 @@ func joinSetting(key, value word.Word) word.Word {
 
 // gitAddresses reports addresses that are commands, ext::CMD, and the settings
 // of a clone.
-func gitAddresses(w *walker, p word.Parsed, c call) {
+func gitAddresses(e *effect.List, p word.Parsed, c effect.Call) {
 	for _, o := range p.Options {
 		if o.Name == "-c" || o.Name == "--config" {
-			gitSetting(w, o.Value, c)
+			gitSetting(e, o.Value, c)
 		}
 	}
 	for _, x := range p.Operands {
@@ -260,9 +258,9 @@ func gitAddresses(w *walker, p word.Parsed, c call) {
 		if !ok || strings.Contains(strings.SplitN(x.Text, "::", 2)[0], "/") {
 			continue
 		}
-		w.result.unknown(effect.ReasonOption, c.text)
+		e.Unknown(effect.ReasonOption)
 		if strings.HasPrefix(x.Text, "ext::") {
-			w.text(command, c)
+			e.RunText(command)
 		}
 	}
 }

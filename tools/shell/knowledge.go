@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/millhand/millhand/tools/shell/effect"
 	"github.com/millhand/millhand/tools/shell/word"
 )
 
@@ -30,12 +31,18 @@ type knowledge struct {
 	harmlessSettings  names
 }
 
+// table is what programs.txt holds, once it is needed.
+var table struct {
+	sync.Once
+	knowledge
+}
+
 // programTable returns what programs.txt holds. The programs of a line that can't be
 // parsed are unknown, and a test fails.
-var programTable = sync.OnceValue(func() knowledge {
-	k, _ := parseKnowledge(programsText)
-	return k
-})
+func programTable() *knowledge {
+	table.Do(func() { table.knowledge, _ = parseKnowledge(programsText) })
+	return &table.knowledge
+}
 
 // parseKnowledge reads lines of the form that programs.txt describes. The error
 // joins those of all lines.
@@ -248,8 +255,8 @@ func (s *subcommand) set(key, value string) (err error) {
 }
 
 // programParsers are the programs whose arguments need a parser of their own.
-func programParsers() map[string]func(*walker, call, program) {
-	return map[string]func(*walker, call, program){
+func programParsers() map[string]func(*effect.List, effect.Call, program) {
+	return map[string]func(*effect.List, effect.Call, program){
 		"awk": parseAwk, "chmod": parseChmod, "curl": parseCurl, "dd": parseDD, "fd": parseFd,
 		"find": parseFind, "git": parseGit, "go": parseGo, "jq": parseJq, "ln": parseLn,
 		"make": parseMake, "openssl": parseOpenSSL, "patch": parsePatch, "python": parsePython,
@@ -258,8 +265,8 @@ func programParsers() map[string]func(*walker, call, program) {
 }
 
 // wrapperParsers find the commands of wrappers that need a parser of their own.
-func wrapperParsers() map[string]func(*walker, call, word.Parsed) {
-	return map[string]func(*walker, call, word.Parsed){
+func wrapperParsers() map[string]func(*effect.List, effect.Call, word.Parsed) {
+	return map[string]func(*effect.List, effect.Call, word.Parsed){
 		"env": parseEnv, "flock": parseFlock, "parallel": parseParallel, "ssh": parseSSH, "su": parseSu,
 		"sudo": parseSudo, "typescript": parseScript, "watch": parseWatch, "xargs": parseXargs,
 	}

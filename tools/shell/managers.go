@@ -21,29 +21,24 @@ type manager struct {
 }
 
 // manage analyzes a program of that kind.
-func manage(w *walker, c call, m manager) {
-	before := w.at
-	w.frame.inside++
-	defer func() {
-		w.at = before
-		w.frame.inside--
-	}()
-	p := word.ParseOptions(m.options, c.args(), true)
-	managerOptions(w, p, c, true)
+func manage(e *effect.List, c effect.Call, m manager) {
+	e.Packaged(true)
+	p := word.ParseOptions(m.options, c.Args(), true)
+	managerOptions(e, p, c, true)
 	words := p.Operands
 	if _, ok := m.runs[""]; ok {
-		runManaged(w, c, words)
+		runManaged(e, c, words)
 		return
 	}
 	if len(words) == 0 {
-		if c.more {
-			w.result.unknown(effect.ReasonCommand, c.text)
+		if c.More {
+			e.Unknown(effect.ReasonCommand)
 		}
 		return
 	}
 	sub := words[0]
 	if !sub.Fixed() {
-		w.result.unknown(effect.ReasonCommand, c.text)
+		e.Unknown(effect.ReasonCommand)
 		return
 	}
 	name, rest := sub.Text, words[1:]
@@ -55,35 +50,35 @@ func manage(w *walker, c call, m manager) {
 	r, runs := m.runs[name]
 	switch {
 	case runs:
-		managed(w, c, m, r, rest)
+		managed(e, c, m, r, rest)
 	case hasWord(m.scripts, name):
 		q := word.ParseOptions(m.options, rest, true)
-		managerOptions(w, q, c, true)
-		runManaged(w, c, q.Operands)
+		managerOptions(e, q, c, true)
+		runManaged(e, c, q.Operands)
 	case m.own != "" && !hasWord(m.own, name):
-		runManaged(w, c, words)
+		runManaged(e, c, words)
 	default:
-		managerOptions(w, word.ParseOptions(m.options, rest, m.first), c, false)
+		managerOptions(e, word.ParseOptions(m.options, rest, m.first), c, false)
 	}
 }
 
 // managed analyzes the command behind a subcommand that runs it.
-func managed(w *walker, c call, m manager, r wrapper, words []word.Word) {
+func managed(e *effect.List, c effect.Call, m manager, r wrapper, words []word.Word) {
 	p := word.ParseOptions(r.options+" "+m.options, words, !r.permute)
-	managerOptions(w, p, c, true)
-	words = operandsBefore(w, r, p.Operands, c)
+	managerOptions(e, p, c, true)
+	words = operandsBefore(e, r, p.Operands, c)
 	if i := slices.IndexFunc(words, func(x word.Word) bool { return x.Is("--") }); m.behind && i >= 0 {
 		words = words[i+1:]
 	}
-	runManaged(w, c, words)
+	runManaged(e, c, words)
 }
 
 // runManaged analyzes the words of a command that a package manager runs, which may
 // name a package and its version instead of a program.
-func runManaged(w *walker, c call, words []word.Word) {
+func runManaged(e *effect.List, c effect.Call, words []word.Word) {
 	if len(words) == 0 {
-		if c.more {
-			w.result.unknown(effect.ReasonCommand, c.text)
+		if c.More {
+			e.Unknown(effect.ReasonCommand)
 		}
 		return
 	}
@@ -91,31 +86,31 @@ func runManaged(w *walker, c call, words []word.Word) {
 	if i := strings.LastIndexByte(first.Text, '@'); i > 0 && first.Literal() {
 		words = slices.Concat([]word.Word{renamed(first, first.Text[:i])}, words[1:])
 	}
-	runWrapped(w, c, wrapper{}, words)
+	runWrapped(e, c, wrapper{}, words)
 }
 
 // managerOptions reports options, and changes to the directories that they name.
 // Where a command stands behind them, one that isn't known makes it unknown.
-func managerOptions(w *walker, p word.Parsed, c call, runs bool) {
+func managerOptions(e *effect.List, p word.Parsed, c effect.Call, runs bool) {
 	for _, o := range p.Options {
 		if !o.Known && runs {
-			w.result.unknown(effect.ReasonOption, c.text)
+			e.Unknown(effect.ReasonOption)
 		}
 	}
 	for _, o := range p.Options {
 		if o.Mark == word.MarkEnters && o.Given {
-			beyond(w, o.Value, o.Name+" of "+c.words[0].Text)
+			beyond(e, o.Value, o.Name+" of "+c.Name())
 		}
 	}
-	optionEffects(w, p, c)
-	enterOptions(w, p)
+	optionEffects(e, p, c)
+	enterOptions(e, p)
 }
 
 // beyond reports a directory in which a program works: one outside is written; one
 // inside counts as cd does, which only reads it.
-func beyond(w *walker, x word.Word, why string) {
+func beyond(e *effect.List, x word.Word, why string) {
 	if _, known := word.Home(x); known && (isRooted(x.Text) || strings.HasPrefix(path.Clean(x.Text), "..")) {
-		w.name(x, true, why)
+		e.Use(x, true, why)
 	}
 }
 

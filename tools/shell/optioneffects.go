@@ -6,46 +6,29 @@ import (
 )
 
 // optionEffects reports what a command's options do.
-func optionEffects(w *walker, p word.Parsed, c call) {
+func optionEffects(e *effect.List, p word.Parsed, c effect.Call) {
 	if p.Unsure {
-		w.result.unknown(effect.ReasonOption, c.text)
+		e.Unknown(effect.ReasonOption)
 	}
 	for _, o := range p.Options {
-		why := o.Name + " of " + c.words[0].Text
+		why := o.Name + " of " + c.Name()
 		switch {
 		case o.Mark == word.MarkOpaque:
-			w.result.unknown(effect.ReasonOption, c.text)
+			e.Unknown(effect.ReasonOption)
 		case !o.Given || o.Mark != word.MarkHides && o.Mark != word.MarkRuns && o.Value.Is("-"):
 		case o.Mark == word.MarkReads || o.Mark == word.MarkEnters || o.Mark == word.MarkLists:
-			w.name(o.Value, false, why)
+			e.Use(o.Value, false, why)
 			if o.Mark == word.MarkLists {
-				w.result.unknownPath(c.text, false)
+				e.UnknownPath("", false)
 			}
 		case o.Mark == word.MarkWrites:
-			w.name(o.Value, true, why)
+			e.Use(o.Value, true, why)
 		case o.Mark == word.MarkHides:
-			w.result.unknown(effect.ReasonOption, c.text)
+			e.Unknown(effect.ReasonOption)
 		case o.Mark == word.MarkRuns:
-			w.text(o.Value, c)
+			e.RunText(o.Value)
 		case o.Mark == word.MarkAssigns:
-			changeNamed(w, o.Value)
+			e.Assign(o.Value)
 		}
 	}
-}
-
-// text walks text that a new shell would run. If it isn't known completely, what
-// can be read of it is reported all the same.
-func (w *walker) text(x word.Word, c call) {
-	w.textIn(x, c, false)
-}
-
-func (w *walker) textIn(x word.Word, c call, sameShell bool) outcome {
-	if x.Literal() {
-		return w.script(x.Text, sameShell)
-	}
-	w.result.unknown(effect.ReasonScript, c.text)
-	if _, err := parse(x.Text); err == nil {
-		w.script(x.Text, sameShell)
-	}
-	return same(places{anywhere: true})
 }

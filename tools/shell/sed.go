@@ -11,28 +11,28 @@ import (
 
 // parseSed reports the files of sed, which -i changes, and what its script does
 // beyond printing.
-func parseSed(w *walker, c call, d program) {
-	p := d.parse(c.args())
-	programFiles(w, c, d, p)
+func parseSed(e *effect.List, c effect.Call, d program) {
+	p := d.parse(c.Args())
+	programFiles(e, c, d, p)
 	if p.Has("-f --file") {
-		w.result.unknown(effect.ReasonScript, c.text)
+		e.Unknown(effect.ReasonScript)
 	}
 	for _, o := range p.Options {
 		if (o.Name == "-i" || o.Name == "--in-place") && strings.Contains(o.Value.Text, "/") {
-			w.result.unknownPath(o.Value.Text, true) // the path of the backup
+			e.UnknownPath(o.Value.Text, true) // the path of the backup
 		}
 	}
 	var scripts []string
 	for _, x := range sedScripts(p) {
 		if !x.Literal() {
-			w.result.unknown(effect.ReasonScript, c.text)
+			e.Unknown(effect.ReasonScript)
 		}
 		scripts = append(scripts, x.Text)
 	}
-	if len(scripts) == 0 && c.more {
-		w.result.unknown(effect.ReasonScript, c.text)
+	if len(scripts) == 0 && c.More {
+		e.Unknown(effect.ReasonScript)
 	}
-	sedEffects(w, strings.Join(scripts, "\n"), c)
+	sedEffects(e, strings.Join(scripts, "\n"), c)
 }
 
 // sedScripts returns the sections of the script, each of which is lines of it.
@@ -51,17 +51,17 @@ func sedScripts(p word.Parsed) []word.Word {
 
 // sedEffects reports the files that a script names and the commands that it
 // can run. A script that isn't understood can do anything.
-func sedEffects(w *walker, text string, c call) {
+func sedEffects(e *effect.List, text string, c effect.Call) {
 	s := script.ReadSed(text)
 	for _, f := range s.Files {
 		if f.Name != "-" {
-			w.name(word.Plain(f.Name), f.Write, "script of sed")
+			e.Use(word.Plain(f.Name), f.Write, "script of sed")
 		}
 	}
 	if s.Bad || s.Runs {
-		w.result.unknown(effect.ReasonScript, c.text)
+		e.Unknown(effect.ReasonScript)
 	}
 	for _, command := range s.Commands {
-		w.text(word.Plain(command), c)
+		e.RunText(word.Plain(command))
 	}
 }

@@ -134,7 +134,7 @@ func shellFile(w *walker, x word.Word, c call) {
 		w.result.unknown(effect.ReasonInput, c.text)
 	case !literal || x.Wildcard() >= 0:
 		w.result.unknown(effect.ReasonScript, c.text)
-	case w.know.has(x.Text):
+	case hasMeaning(x.Text):
 		w.result.unknown(effect.ReasonFile, c.text) // a shell looks up its script in PATH too
 		fallthrough
 	default:

@@ -8,61 +8,56 @@ import (
 )
 
 // parseTar reads or writes an archive, and the files in it.
-func parseTar(w *walker, c call, d program) {
-	p := word.ParseOptions(d.options, oldTarOptions(d.options, c.args()), false)
-	before := w.at
-	defer func() { w.at = before }()
-	optionEffects(w, p, c)
+func parseTar(e *effect.List, c effect.Call, d program) {
+	p := word.ParseOptions(d.options, oldTarOptions(d.options, c.Args()), false)
+	optionEffects(e, p, c)
 	extracts := p.Has("-x --extract --get")
 	creates := p.Has("-c -r -u -A --create --append --update --catenate --concatenate --delete")
 	for _, o := range p.Options {
 		switch {
 		case o.Name == "-f" || o.Name == "--file":
-			tarArchive(w, o.Value, creates, c)
+			tarArchive(e, o.Value, creates)
 		case o.Name == "--one-top-level" && o.Given:
-			w.name(o.Value, true, "--one-top-level of tar")
+			e.Use(o.Value, true, "--one-top-level of tar")
 		}
 	}
-	enterOptions(w, p)
+	enterOptions(e, p)
 	switch {
 	case extracts:
-		tarExtracts(w, p, c)
+		tarExtracts(e, p)
 	case creates:
-		after := w.at
 		for _, x := range p.Operands { // -C counts for what follows it only
-			w.at = before
-			w.name(x, p.Has("--remove-files"), "argument of tar")
-			w.at = after
-			w.name(x, p.Has("--remove-files"), "argument of tar")
+			e.UseFirst(x, p.Has("--remove-files"), "argument of tar")
+			e.Use(x, p.Has("--remove-files"), "argument of tar")
 		}
 	}
-	if c.more {
-		w.result.unknown(effect.ReasonOption, c.text)
+	if c.More {
+		e.Unknown(effect.ReasonOption)
 	}
 }
 
 // tarArchive reports the archive; for one on another machine tar runs a
 // program.
-func tarArchive(w *walker, x word.Word, write bool, c call) {
+func tarArchive(e *effect.List, x word.Word, write bool) {
 	switch {
 	case x.Is("-"):
 	case isRemote(x):
-		w.result.unknown(effect.ReasonNetwork, c.text)
+		e.Unknown(effect.ReasonNetwork)
 	default:
-		w.name(x, write, "-f of tar")
+		e.Use(x, write, "-f of tar")
 	}
 }
 
 // tarExtracts reports where an archive is unpacked. Its names can lead
 // anywhere with -P.
-func tarExtracts(w *walker, p word.Parsed, c call) {
+func tarExtracts(e *effect.List, p word.Parsed) {
 	if p.Has("-O --to-stdout --to-command") {
 		return
 	}
 	if p.Has("-P --absolute-names") {
-		w.result.unknownPath(c.text, true)
+		e.UnknownPath("", true)
 	}
-	w.access(".", true, "output of tar")
+	e.UsePath(".", true, "output of tar")
 }
 
 // oldTarOptions rewrites options without a dash: "tar xf a" is "tar -x -f a".

@@ -12,7 +12,6 @@ import (
 // walker walks the syntax tree of a line, and of the scripts in it, as a shell
 // would run them.
 type walker struct {
-	know    knowledge
 	result  findings
 	frame   frame
 	funcs   functions
@@ -55,7 +54,7 @@ func (o outcome) or(q outcome) outcome { return outcome{o.ok.or(q.ok), o.bad.or(
 
 func newWalker() *walker {
 	return &walker{
-		know: programTable(), result: newFindings(), scripts: map[string]*parsedScript{},
+		result: newFindings(), scripts: map[string]*parsedScript{},
 		funcs: functions{defined: map[string]bool{}, called: map[*syntax.Stmt]bool{}},
 	}
 }

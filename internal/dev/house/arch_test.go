@@ -102,7 +102,7 @@ func rooms() map[string]room {
 		"tools/edit":                      {"internal/text/figures tools/merge", "a pure core"},
 		"tools/patch":                     {"tools/merge", "a pure core"},
 		"tools/merge":                     {"", "a pure core"},
-		"tools/shell":                     {"tools/shell/effect tools/shell/script tools/shell/word", "a pure core"},
+		"tools/shell":                     {"tools/shell/script tools/shell/word tools/shell/effect", "a pure core"},
 		"tools/search":                    {"internal/gitops/ignore internal/files/pathglob internal/text/textcut", "a core over a root that it is given"},
 		"internal/text/markdown":          {"internal/text/printable internal/text/textcut", "texts of models made safe, whoever shows them"},
 		"internal/app/starter":            {"examples internal/ecosystem", "first files, from the names and few files of a repository; it runs nothing"},
