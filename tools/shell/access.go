@@ -15,7 +15,7 @@ func (w *walker) access(p string, write bool, why string) {
 	}
 	dirs := w.at.dirs
 	switch {
-	case isRooted(p):
+	case word.IsRooted(p):
 		dirs = []string{""}
 	case w.at.anywhere:
 		w.result.unknownPath(p, write)
@@ -119,7 +119,7 @@ func (w *walker) execute(c call) {
 	if !strings.Contains(name.Text, "/") {
 		return
 	}
-	outside := isRooted(name.Text) || strings.Contains(name.Text, "..")
+	outside := word.IsRooted(name.Text) || strings.Contains(name.Text, "..")
 	if base := path.Base(name.Text); outside && hasMeaning(base) || strings.HasPrefix(path.Clean(name.Text), "/proc") {
 		w.result.unknown(effect.ReasonCommand, name.Text)
 	}

@@ -2,11 +2,8 @@ package shell
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
-
-	"github.com/millhand/millhand/tools/shell/word"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -131,56 +128,6 @@ func TestInputsJustBelowTheLimitsAreAnalyzed(t *testing.T) {
 		if _, err := Analyze(line); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-}
-
-// TestDescriptionsAreConsistent looks for what a typing error in the tables
-// would leave behind.
-func TestDescriptionsAreConsistent(t *testing.T) {
-	k, err := parseKnowledge(programsText)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, m := range k.managers {
-		checkOptions(t, name, m.options)
-		for _, r := range m.runs {
-			checkOptions(t, name, r.options)
-		}
-	}
-	for name, p := range k.programs {
-		checkOptions(t, name, p.options)
-	}
-	for name, r := range k.wrappers {
-		checkOptions(t, name, r.options)
-		for o := range strings.FieldsSeq(r.idle) {
-			if full, _, ok := word.Lookup(r.options, o); !ok || full != o {
-				t.Errorf("%s: option %s makes it idle but isn't described", name, o)
-			}
-		}
-		if _, ok := k.programs[name]; ok || k.shells[name] || builtin(name) != nil && name != "exec" && name != "command" && name != "builtin" {
-			t.Errorf("%s is described twice", name)
-		}
-	}
-	for name, s := range k.git {
-		checkOptions(t, "git "+name, s.options)
-		if (s.when+s.unless != "" || s.operands > 0) && s.changes == "" || s.file > 0 && !s.files {
-			t.Errorf("git %s has facts without effect", name)
-		}
-	}
-	if len(k.git) < 130 || len(k.shells) < 10 || !k.shells["bash"] || !k.variables.has("LD_PRELOAD") || !k.harmlessSettings.has("user.name") {
-		t.Errorf("%d subcommands of git, %d shells", len(k.git), len(k.shells))
-	}
-}
-
-func checkOptions(t *testing.T, name, options string) {
-	t.Helper()
-	var seen []string
-	for o := range strings.FieldsSeq(options) {
-		bare := strings.TrimRight(o, word.AllMarks)
-		if !strings.HasPrefix(o, "-") || slices.Contains(seen, bare) || len(o)-len(bare) > 1 {
-			t.Errorf("%s: bad option %q", name, o)
-		}
-		seen = append(seen, bare)
 	}
 }
 

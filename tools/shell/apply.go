@@ -72,9 +72,7 @@ func (w *walker) applyOne(c call, e effect.Effect, first places) outcome {
 
 // options walks what the options of a builtin do.
 func (w *walker) options(c call, p word.Parsed) {
-	var e effect.List
-	optionEffects(&e, p, c.asRead())
-	w.apply(c, e.All)
+	w.apply(c, effectsOfOptions(p, c.asRead()))
 }
 
 // enter changes the directory for what follows.

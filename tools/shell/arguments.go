@@ -32,7 +32,7 @@ func parseLn(e *effect.List, c effect.Call, d program) {
 	for i, x := range p.Operands {
 		target := into || i < n-1 || n == 1
 		e.Use(x, !target || !symbolic, "argument of ln")
-		if dir, _, ok := cutLast(p.Operands[n-1]); target && symbolic && n > 1 && !into && ok && !isRooted(x.Text) {
+		if dir, _, ok := cutLast(p.Operands[n-1]); target && symbolic && n > 1 && !into && ok && !word.IsRooted(x.Text) {
 			e.Use(joined(dir, x), false, "argument of ln")
 		}
 	}

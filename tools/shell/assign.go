@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/tools/shell/effect"
@@ -44,14 +43,14 @@ func subscript(w *walker, x syntax.ArithmExpr) {
 
 // setVariable reports a change of a variable that decides what a command runs.
 func setVariable(w *walker, name string, value word.Word, text string) {
-	if programTable().decides(name) && (!startsProgram(name) || !harmless(value)) || injects(name, value) {
+	if decidesWith(name, value) {
 		w.result.unknown(effect.ReasonEnvironment, text)
 	}
 }
 
 // changeVariable reports a change of such a variable by anything but an assignment.
 func changeVariable(w *walker, name string, n syntax.Node) {
-	if programTable().decides(name) {
+	if decides(name) {
 		w.result.unknown(effect.ReasonEnvironment, source(w.frame.src, n))
 	}
 }
@@ -92,45 +91,4 @@ func declareWord(w *walker, variant string, x word.Word) {
 	if strings.HasPrefix(x.Text, "-") && strings.Contains(x.Text, "n") && variant != "export" {
 		w.result.unknown(effect.ReasonEnvironment, x.Text)
 	}
-}
-
-// decides reports whether a variable decides what a later command runs, or
-// how its words are read.
-func (k knowledge) decides(name string) bool {
-	return !k.harmlessVariables[name] && k.variables.has(name) || startsProgram(name)
-}
-
-// injects reports whether a variable adds options to a program that make it run
-// another, or load code. Such a variable may hold harmless options as well.
-func injects(name string, value word.Word) bool {
-	var words []string
-	switch name {
-	case "GOFLAGS":
-		words = []string{"exec", "vettool", "overlay", "modfile"}
-	case "NODE_OPTIONS":
-		words = []string{"-r", "import", "loader"}
-	case "MAKEFLAGS", "GNUMAKEFLAGS":
-		words = []string{"eval", "SHELL", "-E"}
-	case "PERL5OPT", "PERL5DB", "RUBYOPT", "PYTHONSTARTUP", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "RUSTC", "npm_config_script_shell", "NPM_CONFIG_SCRIPT_SHELL":
-		return true
-	}
-	return words != nil && (!value.Literal() || slices.ContainsFunc(words, func(s string) bool { return strings.Contains(value.Text, s) }))
-}
-
-// startsProgram reports whether the value of a variable is a command.
-func startsProgram(name string) bool {
-	return strings.HasSuffix(name, "PAGER") || strings.HasSuffix(name, "EDITOR") || name == "VISUAL"
-}
-
-// harmless reports whether a command that such a variable names only copies its
-// input.
-func harmless(command word.Word) bool {
-	if !command.Literal() {
-		return false
-	}
-	switch command.Text {
-	case "", "cat", "true", ":":
-		return true
-	}
-	return false
 }

@@ -65,7 +65,7 @@ func goRuns(e *effect.List, words []word.Word, c effect.Call) {
 	first, _, _ := words[0].Cut("@")
 	if name := path.Base(first.Text); first.Fixed() && !strings.HasPrefix(first.Text, ".") && !strings.HasSuffix(name, ".go") {
 		e.Packaged(true)
-		runWrapped(e, c, wrapper{}, slices.Concat([]word.Word{renamed(words[0], name)}, words[1:]))
+		runWrapped(e, c, wrapper{}, slices.Concat([]word.Word{words[0].Renamed(name)}, words[1:]))
 		e.Packaged(false)
 	}
 }
@@ -85,7 +85,7 @@ func parsePython(e *effect.List, c effect.Call, d program) {
 			return x.To >= p.Options[i].Value.To && strings.HasSuffix(x.Text, p.Options[i].Value.Text)
 		})+1:]
 		e.Packaged(true)
-		runWrapped(e, c, wrapper{}, slices.Concat([]word.Word{renamed(p.Options[i].Value, module.Text)}, rest))
+		runWrapped(e, c, wrapper{}, slices.Concat([]word.Word{p.Options[i].Value.Renamed(module.Text)}, rest))
 		e.Packaged(false)
 	case i >= 0:
 		e.Unknown(effect.ReasonCommand)

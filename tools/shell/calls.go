@@ -107,7 +107,7 @@ func (c call) unreported(name string) bool {
 func (w *walker) record(c call) {
 	words := c.words
 	if words[0].Is("git") {
-		words = gitPlain(programTable().programs["git"].options, words)
+		words = gitPlain(words)
 	}
 	plain := word.Join(words).Text
 	key := reportKey{script: w.frame.id, from: c.words[0].From, plain: plain}
@@ -163,19 +163,12 @@ func localName(words []word.Word) []word.Word {
 	dir, name := path.Split(clean)
 	switch dir {
 	case "/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/":
-		return slices.Concat([]word.Word{renamed(first, name)}, words[1:])
+		return slices.Concat([]word.Word{first.Renamed(name)}, words[1:])
 	case "/usr/lib/git-core/", "/usr/libexec/git-core/":
 		if sub, ok := strings.CutPrefix(name, "git-"); ok {
-			return slices.Concat([]word.Word{renamed(first, "git"), renamed(first, sub)}, words[1:])
+			return slices.Concat([]word.Word{first.Renamed("git"), first.Renamed(sub)}, words[1:])
 		}
-		return slices.Concat([]word.Word{renamed(first, name)}, words[1:])
+		return slices.Concat([]word.Word{first.Renamed(name)}, words[1:])
 	}
 	return words
-}
-
-// renamed returns a word that stands where x does.
-func renamed(x word.Word, text string) word.Word {
-	y := word.Plain(text)
-	y.From, y.To, y.Braced = x.From, x.To, x.Braced
-	return y
 }

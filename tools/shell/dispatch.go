@@ -13,7 +13,7 @@ func (w *walker) effects(name string, c call) outcome {
 	}
 	w.execute(c)
 	name = path.Base(name) // of a program outside of the system directories: what it seems to be
-	if programTable().shells[name] {
+	if isShell(name) {
 		runShell(w, c)
 		return same(w.at)
 	}
@@ -21,4 +21,4 @@ func (w *walker) effects(name string, c call) outcome {
 }
 
 // hasMeaning reports whether a command has a meaning for the analysis.
-func hasMeaning(name string) bool { return builtin(name) != nil || programTable().has(name) }
+func hasMeaning(name string) bool { return builtin(name) != nil || isKnown(name) }

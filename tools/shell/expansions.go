@@ -123,7 +123,7 @@ func (w *walker) suspectArithmetic(x syntax.ArithmExpr) {
 		switch n := n.(type) {
 		case *syntax.Lit:
 			w.computes = w.computes || syntax.ValidName(n.Value)
-			if programTable().decides(n.Value) {
+			if decides(n.Value) {
 				w.result.unknown(effect.ReasonEnvironment, source(w.frame.src, x))
 			}
 		case *syntax.Word:

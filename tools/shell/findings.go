@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/millhand/millhand/tools/shell/effect"
+	"github.com/millhand/millhand/tools/shell/word"
 )
 
 // findings collects what a line can do, each thing once.
@@ -75,7 +76,7 @@ func (r *findings) unsureOf(u Unknown) {
 func (r *findings) ranOwnFiles() {
 	for _, e := range r.run {
 		dirs := e.at.dirs
-		if isRooted(e.path) {
+		if word.IsRooted(e.path) {
 			dirs = []string{""}
 		}
 		for _, d := range dirs {
@@ -83,7 +84,7 @@ func (r *findings) ranOwnFiles() {
 				r.unknown(effect.ReasonFile, e.text)
 			}
 		}
-		if e.at.anywhere && len(r.written) > 0 && !isRooted(e.path) {
+		if e.at.anywhere && len(r.written) > 0 && !word.IsRooted(e.path) {
 			r.unknown(effect.ReasonFile, e.text)
 		}
 	}

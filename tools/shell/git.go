@@ -27,8 +27,8 @@ type subcommand struct {
 
 // gitPlain returns the words of a git command without the options before its
 // subcommand.
-func gitPlain(options string, words []word.Word) []word.Word {
-	p := word.ParseOptions(options, words[1:], true)
+func gitPlain(words []word.Word) []word.Word {
+	p := word.ParseOptions(programTable().programs["git"].options, words[1:], true)
 	if len(p.Operands) == 0 {
 		return words
 	}

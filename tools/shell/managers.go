@@ -84,7 +84,7 @@ func runManaged(e *effect.List, c effect.Call, words []word.Word) {
 	}
 	first := words[0]
 	if i := strings.LastIndexByte(first.Text, '@'); i > 0 && first.Literal() {
-		words = slices.Concat([]word.Word{renamed(first, first.Text[:i])}, words[1:])
+		words = slices.Concat([]word.Word{first.Renamed(first.Text[:i])}, words[1:])
 	}
 	runWrapped(e, c, wrapper{}, words)
 }
@@ -109,7 +109,7 @@ func managerOptions(e *effect.List, p word.Parsed, c effect.Call, runs bool) {
 // beyond reports a directory in which a program works: one outside is written; one
 // inside counts as cd does, which only reads it.
 func beyond(e *effect.List, x word.Word, why string) {
-	if _, known := word.Home(x); known && (isRooted(x.Text) || strings.HasPrefix(path.Clean(x.Text), "..")) {
+	if _, known := word.Home(x); known && (word.IsRooted(x.Text) || strings.HasPrefix(path.Clean(x.Text), "..")) {
 		e.Use(x, true, why)
 	}
 }

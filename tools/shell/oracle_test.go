@@ -17,6 +17,7 @@ import (
 
 	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/tools/shell/effect"
+	"github.com/millhand/millhand/tools/shell/word"
 )
 
 // bench runs command lines by the real bash. Every program that a line can
@@ -160,7 +161,7 @@ func (b bench) check(t *testing.T, line string, exact bool) (known bool) {
 	for _, words := range ran {
 		plain := strings.Join(words, " ")
 		if !slices.ContainsFunc(a.Commands, func(c Command) bool {
-			script := programTable().shells[c.Program] && strings.Contains(c.Plain, " "+words[0]) // which is looked up in PATH
+			script := isShell(c.Program) && strings.Contains(c.Plain, " "+words[0]) // which is looked up in PATH
 			return c.Program == words[0] && (!exact || c.Plain == plain) || script
 		}) {
 			t.Errorf("%s\nran %q, reported is\n%s", line, words, outline(a, nil))
@@ -246,7 +247,7 @@ func TestEveryCommandOfTheTableIsReported(t *testing.T) {
 func leavesBench(a Analysis) bool {
 	return slices.ContainsFunc(a.Commands, func(c Command) bool {
 		return strings.HasPrefix(c.Plain, "env -") || strings.HasPrefix(c.Plain, "command -p") || strings.HasPrefix(c.Plain, "bash -l") || c.Program == "exec" || strings.Contains(c.Plain, "PATH")
-	}) || slices.ContainsFunc(a.Accesses, func(x Access) bool { return isRooted(x.Path) || isRooted(x.Dir) })
+	}) || slices.ContainsFunc(a.Accesses, func(x Access) bool { return word.IsRooted(x.Path) || word.IsRooted(x.Dir) })
 }
 
 func ExampleAnalyze() {

@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/millhand/millhand/tools/shell/word"
 )
 
 // maxPlaces bounds the directories that are told apart.
@@ -40,7 +42,7 @@ func (p places) or(q places) places {
 // follows ".." in the name, not in the file system, but falls back to the
 // latter if that fails, so both count when they may differ.
 func (p places) enter(target string) places {
-	if isRooted(target) {
+	if word.IsRooted(target) {
 		p = start()
 	}
 	if p.anywhere {
@@ -57,12 +59,9 @@ func (p places) enter(target string) places {
 	return out
 }
 
-// isRooted reports whether a path doesn't depend on the current directory.
-func isRooted(p string) bool { return strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~") }
-
 // under returns the path that p has when used in the directory dir.
 func under(dir, p string) string {
-	if dir == "" || isRooted(p) {
+	if dir == "" || word.IsRooted(p) {
 		return p
 	}
 	return strings.TrimSuffix(dir, "/") + "/" + p

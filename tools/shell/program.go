@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/tools/shell/effect"
+	"github.com/millhand/millhand/tools/shell/word"
 )
 
 // programEffects returns what a program does with its arguments.
@@ -27,8 +28,19 @@ func programEffects(name string, c effect.Call) []effect.Effect {
 	return e.All
 }
 
-// has reports whether a program has a meaning for the analysis.
-func (k knowledge) has(name string) bool {
+// effectsOfOptions returns what a command's options do.
+func effectsOfOptions(p word.Parsed, c effect.Call) []effect.Effect {
+	var e effect.List
+	optionEffects(&e, p, c)
+	return e.All
+}
+
+// isShell reports whether a program is a shell, which runs scripts.
+func isShell(name string) bool { return programTable().shells[name] }
+
+// isKnown reports whether a program has a meaning for the analysis.
+func isKnown(name string) bool {
+	k := programTable()
 	_, wraps := k.wrappers[name]
 	_, manages := k.managers[name]
 	_, known := k.programs[name]

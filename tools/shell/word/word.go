@@ -150,3 +150,13 @@ func Home(x Word) (Word, bool) {
 	}
 	return x, x.Literal()
 }
+
+// Renamed returns a word that stands where x does.
+func (x Word) Renamed(text string) Word {
+	y := Plain(text)
+	y.From, y.To, y.Braced = x.From, x.To, x.Braced
+	return y
+}
+
+// IsRooted reports whether a path doesn't depend on the current directory.
+func IsRooted(p string) bool { return strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~") }
