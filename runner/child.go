@@ -7,6 +7,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/runner/savedsession"
 	"github.com/millhand/millhand/tasks"
@@ -94,13 +95,13 @@ func (w *work) namedChild(ctx context.Context, parent string, r tools.SpawnReque
 // job.
 func (w *work) newChild(ctx context.Context, parent string, r tools.SpawnRequest) (*open, error) {
 	name := fmt.Sprintf("%s.task-%d", w.job.Spec.ID, w.sessions.nextChild())
-	return w.openSession(ctx, w.childSpec(parent, r.Agent, name), nil)
+	return w.openSession(ctx, w.job.childSpec(parent, r.Agent, name), nil)
 }
 
-func (w *work) childSpec(parent, name, file string) sessionSpec {
-	main := w.ownSpec() // a child may do no more than the agent that starts it
-	s := sessionSpec{task: w.job.Spec.WithProfile(main.task.Profile), narrowed: main.narrowed, parent: parent, name: file}
-	s.take(agent(w.job.Plan, name))
+func (j *agentJob) childSpec(parent, name, file string) sessionSpec {
+	main := j.ownSpec() // a child may do no more than the agent that starts it
+	s := sessionSpec{task: j.Spec.WithProfile(main.task.Profile), narrowed: main.narrowed, parent: parent, name: file}
+	s.take(agent(j.Plan, name))
 	if m := s.agent.Model; m != nil {
 		s.task = s.task.WithModel(*m)
 	}
@@ -127,7 +128,7 @@ func (w *work) reopenChild(ctx context.Context, parent string, r tools.SpawnRequ
 	if state.Session.Agent != r.Agent {
 		return nil, otherAgent(r.TaskID, state.Session.Agent)
 	}
-	return w.openSession(ctx, w.childSpec(parent, r.Agent, r.TaskID), &continuation{state, totals, math.MaxInt})
+	return w.openSession(ctx, w.job.childSpec(parent, r.Agent, r.TaskID), &continuation{state, totals, math.MaxInt})
 }
 
 // otherAgent is the error of a request that continues the task of another agent.
@@ -145,11 +146,14 @@ func (s *sessions) takeEarlier(id string) (totals event.Totals, found bool) {
 }
 
 // ownSpec returns the spec of the task's main session. Its model is from the plan.
-func (w *work) ownSpec() sessionSpec {
-	s := sessionSpec{task: w.job.Spec, name: w.job.Spec.ID}
-	s.take(agent(w.job.Plan, w.job.Spec.Agent))
+func (j *agentJob) ownSpec() sessionSpec {
+	s := sessionSpec{task: j.Spec, name: j.Spec.ID}
+	s.take(agent(j.Plan, j.Spec.Agent))
 	return s
 }
+
+// agentProfile returns the profile of the job's own session.
+func (j *agentJob) agentProfile() permission.Profile { return j.ownSpec().task.Profile }
 
 // agent returns an agent of the plan.
 func agent(plan *tasks.Plan, name string) tasks.Agent {

@@ -13,32 +13,41 @@ import (
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/runner/ending"
+	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
 
-// startExtensions starts what the job's sessions use beside the model.
-func (w *work) startExtensions(ctx context.Context, fail context.CancelCauseFunc) *ending.Stop {
-	j := w.job
-	w.openLanguages(ctx)
+// extensions are what the sessions of a job use beside the model and the built-in tools.
+type extensions struct {
+	job       *agentJob
+	site      *site.Site
+	set       *extension.Set       // nil without any
+	languages *extension.Languages // likewise
+}
+
+// start starts what the job's sessions use beside the model.
+func (x *extensions) start(ctx context.Context, fail context.CancelCauseFunc) *ending.Stop {
+	j := x.job
+	x.openLanguages(ctx)
 	if len(j.Plan.MCP) == 0 && !j.Plan.Scripts.Used() {
 		return nil
 	}
-	main := w.ownSpec()
-	scripts, err := w.startScripts(fail)
+	main := x.job.ownSpec()
+	scripts, err := x.startScripts(fail)
 	if err != nil {
 		failed := extension.NotCompiled(err)
 		j.Emit(event.Event{Type: event.ExtensionChanged, Extension: &failed})
 		return ending.Fault(event.CodeExtension, fmt.Errorf("tool files and plugins: %w", proc.OfStart(err)))
 	}
 	c := extension.Config{
-		Servers: j.Plan.MCP, Profiles: []permission.Profile{main.task.Profile}, Taken: Taken(j.opts.Equipment.Custom), Version: j.opts.About.Version, Sandbox: string(j.opts.Level), Proxy: j.opts.Equipment.Proxy,
+		Servers: j.Plan.MCP, Profiles: []permission.Profile{main.task.Profile}, Taken: Taken(j.run.equipment.Custom), Version: j.run.version, Sandbox: string(j.opts.Level), Proxy: j.run.equipment.Proxy,
 		Launch: func(ctx context.Context, s tasks.MCPServer) (func(context.Context) (*proc.Service, error), func() error, error) {
-			g, err := w.site.Ground(confinement.ProcessProfile(main.task.Profile, "mcp."+s.Name, s.Process))
+			g, err := x.site.Ground(confinement.ProcessProfile(main.task.Profile, "mcp."+s.Name, s.Process))
 			if err != nil {
 				return nil, nil, err
 			}
-			g.Within, g.Tools, g.Fail = w.site.Sandboxes.Own, nil, g.Spared(s.Optional)
+			g.Within, g.Tools, g.Fail = x.site.Sandboxes.Own, nil, g.Spared(s.Optional)
 			return confinement.Launch(ctx, g, s.Process, j.opts.Work, j.Spec.ID+"@"+s.Name) // no job has such a name
 		},
 		Scripts: scripts,
@@ -46,9 +55,9 @@ func (w *work) startExtensions(ctx context.Context, fail context.CancelCauseFunc
 		Warn:    j.Warn, Now: j.opts.Now,
 	}
 	for _, a := range j.Plan.Agents {
-		c.Profiles = append(c.Profiles, w.childSpec("", a.Name, "").task.Profile)
+		c.Profiles = append(c.Profiles, x.job.childSpec("", a.Name, "").task.Profile)
 	}
-	w.extensions, err = extension.Start(ctx, c)
+	x.set, err = extension.Start(ctx, c)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return ending.Of(ctx)
@@ -59,25 +68,25 @@ func (w *work) startExtensions(ctx context.Context, fail context.CancelCauseFunc
 }
 
 // tools returns the tools of a session.
-func (w *work) tools(ctx context.Context, env *tools.Env, s sessionSpec) (*tools.Registry, error) {
-	more := w.job.opts.Equipment.Custom
-	session, agent := w.job.SessionID(s.name), s.task.Agent
-	follows := w.extensions.Follows()
+func (x *extensions) tools(ctx context.Context, env *tools.Env, s sessionSpec) (*tools.Registry, error) {
+	more := x.job.run.equipment.Custom
+	session, agent := x.job.SessionID(s.name), s.task.Agent
+	follows := x.set.Follows()
 	if !follows {
-		more = slices.Concat(more, w.extensions.Tools(session, agent))
+		more = slices.Concat(more, x.set.Tools(session, agent))
 	}
 	all, err := tools.For(env, more...)
 	if err == nil && follows {
-		all.Follow(func(ctx context.Context) ([]tools.Tool, int) { return w.extensions.Refresh(ctx, session, agent) })
+		all.Follow(func(ctx context.Context) ([]tools.Tool, int) { return x.set.Refresh(ctx, session, agent) })
 		all.Refresh(ctx)
 	}
 	return all, err
 }
 
-// closeExtensions ends what the job's sessions used beside the model.
-func (w *work) closeExtensions() {
-	if err := errors.Join(w.extensions.Close(), w.languages.Close()); err != nil {
-		w.job.Warn(fmt.Sprintf("clean up after the extensions: %v", err))
+// close ends what the job's sessions used beside the model.
+func (x *extensions) close() {
+	if err := errors.Join(x.set.Close(), x.languages.Close()); err != nil {
+		x.job.Warn(fmt.Sprintf("clean up after the extensions: %v", err))
 	}
 }
 

@@ -19,8 +19,8 @@ const maxNotes = 256 << 10
 
 // waitForFiles waits for the files of the job if its first request depends on more of them
 // than instruction files, which are read from the commit. The user's own tree has its files.
-func (w *work) waitForFiles() *ending.Stop {
-	s := w.site
+func (n instructions) waitForFiles() *ending.Stop {
+	s := n.site
 	if s.Complete() {
 		return s.Settled()
 	}
@@ -44,8 +44,8 @@ func (w *work) waitForFiles() *ending.Stop {
 
 // notesOfCommit returns the instructions of the repository for a job whose files are not checked
 // out yet, if the profile allows reading them.
-func (w *work) notesOfCommit(p permission.Profile) []prompt.Text {
-	s := w.site
+func (n instructions) notesOfCommit(p permission.Profile) []prompt.Text {
+	s := n.site
 	for _, name := range instructionFiles() {
 		text, err := s.Origin.File(s.Base, name)
 		if err == nil && p.Allows("read", name, name, filepath.Join(s.Dir, name)) {

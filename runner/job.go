@@ -12,11 +12,10 @@ import (
 
 // job is a running job. Its phases pass their results on as values.
 type job struct {
-	*site.Job
-	run     *run
-	opts    *Options // of the run
-	slot    func()   // frees the job's slot when only its publishing is left
-	refused refusals // of its sessions
+	*agentJob
+	run  *run
+	opts *Options // of the run
+	slot func()   // frees the job's slot when only its publishing is left
 }
 
 // phase is one step of a job. If run returns nil, the next phase runs.

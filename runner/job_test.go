@@ -55,7 +55,7 @@ func TestThePhasesOfAJob(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := setUp(t)
-			s.opts.OpenModel = plays(t, writes)
+			s.opts.Equipment.OpenModel = plays(t, writes)
 			spec := s.job("a")
 			spec.Limits.Turns = 9
 			c.change(&spec)
@@ -82,7 +82,7 @@ func TestThePhasesOfAJob(t *testing.T) {
 
 func TestTheDocumentsListThePhases(t *testing.T) {
 	var names []string
-	for _, p := range (&job{Job: &site.Job{}}).phases(&progress{}) {
+	for _, p := range (&job{agentJob: &agentJob{Job: &site.Job{}}}).phases(&progress{}) {
 		names = append(names, p.name)
 	}
 	for file, before := range map[string]string{"../ARCHITECTURE.md": "lists: ", "doc.go": "phases ("} {
@@ -99,7 +99,7 @@ func TestTheDocumentsListThePhases(t *testing.T) {
 
 func TestTheEndOfAJobSumsUp(t *testing.T) {
 	s := setUp(t)
-	s.opts.OpenModel = plays(t, writes)
+	s.opts.Equipment.OpenModel = plays(t, writes)
 	end := s.begin(&tasks.Plan{}, s.job("a")).execute(t.Context())
 	if len(end.PatchSHA256) != 64 {
 		t.Errorf("the checksum of the patch is %q", end.PatchSHA256)
@@ -124,7 +124,7 @@ func TestTheEndOfAJobSumsUp(t *testing.T) {
 
 func TestUnsavedWorktreeIsKept(t *testing.T) {
 	s := setUp(t)
-	s.opts.OpenModel = plays(t, writes)
+	s.opts.Equipment.OpenModel = plays(t, writes)
 	writeFile(t, filepath.Join(s.opts.Dir.Path(), "patches"), "in the way")
 	var left []string
 	s.opts.Trees.Left = func(tree string) { left = append(left, tree) }

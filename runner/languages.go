@@ -12,21 +12,21 @@ import (
 
 // openLanguages prepares the language servers of the job. They are not paused while verify
 // commands run: they can't change files.
-func (w *work) openLanguages(ctx context.Context) {
-	j := w.job
+func (x *extensions) openLanguages(ctx context.Context) {
+	j := x.job
 	if j.Plan.LSP == nil {
 		return
 	}
-	profile := w.ownSpec().task.Profile
-	w.languages = extension.NewLanguages(ctx, extension.LanguageConfig{
-		LSP: *j.Plan.LSP, Root: w.site.Space.Root(), Version: j.opts.About.Version, Sandbox: string(j.opts.Level),
-		Found: confinement.FindsProgram(j.opts.Getenv, j.opts.Level, w.site.Space.Dir()),
+	profile := x.job.agentProfile()
+	x.languages = extension.NewLanguages(ctx, extension.LanguageConfig{
+		LSP: *j.Plan.LSP, Root: x.site.Space.Root(), Version: j.run.version, Sandbox: string(j.opts.Level),
+		Found: confinement.FindsProgram(j.opts.Getenv, j.opts.Level, x.site.Space.Dir()),
 		Launch: func(ctx context.Context, s tasks.LanguageServer) (func(context.Context) (*proc.Service, error), func() error, error) {
-			g, err := w.site.Ground(confinement.LanguageProfile(profile, s))
+			g, err := x.site.Ground(confinement.LanguageProfile(profile, s))
 			if err != nil {
 				return nil, nil, err
 			}
-			g.Within, g.Fail = w.site.Sandboxes.Own, g.Spared(true) // they only advise
+			g.Within, g.Fail = x.site.Sandboxes.Own, g.Spared(true) // they only advise
 			return confinement.LaunchLanguage(ctx, g, s, j.opts.Work, j.Spec.ID+"@lsp-"+s.Name)
 		},
 		Emit: func(e event.Extension) { j.Emit(event.Event{Type: event.ExtensionChanged, Extension: &e}) },

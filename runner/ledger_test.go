@@ -56,7 +56,7 @@ func TestProcessesShareTheRunsBudget(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := setUp(t)
-			s.opts.OpenModel = costsADollar(t)
+			s.opts.Equipment.OpenModel = costsADollar(t)
 			var reported money.USD
 			s.opts.Costs = Costs{Ledger: &tt.ledger, Spent: func(usd money.USD) { reported = usd }}
 			s.run(t.Context(), &tasks.Plan{Budget: tasks.Budget{CostUSD: 10 * money.Dollar}, Jobs: []tasks.Job{s.job("a")}})

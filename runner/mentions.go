@@ -12,26 +12,34 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/runner/ending"
+	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
 
-// expandMentions returns the task's prompt for the model, with the output of its commands
+// mentions resolves the references in the prompt of a job, as calls of its own session.
+type mentions struct {
+	job  *agentJob
+	site *site.Site
+	main *open
+}
+
+// expand returns the task's prompt for the model, with the output of its commands
 // inline and its files appended. Each is a call of the session under its profile. If a
 // call is denied or fails, the job ends before the first model request.
-func (w *work) expandMentions(ctx context.Context, main *open) (string, *ending.Stop) {
+func (e mentions) expand(ctx context.Context) (string, *ending.Stop) {
 	var text, appended strings.Builder
 	at, seen := 0, map[string]bool{}
-	for n, m := range w.job.Spec.Mentions {
-		text.WriteString(w.job.Spec.Prompt[at:m.Start])
+	for n, m := range e.job.Spec.Mentions {
+		text.WriteString(e.job.Spec.Prompt[at:m.Start])
 		at = m.End
-		mention := w.job.Spec.Prompt[m.Start:m.End]
+		mention := e.job.Spec.Prompt[m.Start:m.End]
 		if m.Command == "" && seen[mention] {
 			text.WriteString(mention)
 			continue
 		}
 		seen[mention] = true
-		f, end := w.fetch(ctx, main, fmt.Sprintf("prompt_%d", n+1), m)
+		f, end := e.fetch(ctx, fmt.Sprintf("prompt_%d", n+1), m)
 		if end != nil {
 			end.Detail = fmt.Sprintf("%s in the prompt: %s", textcut.OneLine(mention), end.Detail)
 			return "", end
@@ -45,7 +53,7 @@ func (w *work) expandMentions(ctx context.Context, main *open) (string, *ending.
 			appended.WriteString("\n\n" + f.text)
 		}
 	}
-	return text.String() + w.job.Spec.Prompt[at:] + appended.String(), nil
+	return text.String() + e.job.Spec.Prompt[at:] + appended.String(), nil
 }
 
 // fetched is the result of a mention.
@@ -55,34 +63,34 @@ type fetched struct {
 }
 
 // fetch resolves a mention. Files take precedence over agents of the same name.
-func (w *work) fetch(ctx context.Context, main *open, id string, m tasks.Mention) (fetched, *ending.Stop) {
+func (e mentions) fetch(ctx context.Context, id string, m tasks.Mention) (fetched, *ending.Stop) {
 	if m.Command != "" {
-		out, end := w.call(ctx, main, id, "bash", map[string]any{"command": m.Command})
+		out, end := e.call(ctx, id, "bash", map[string]any{"command": m.Command})
 		return fetched{output(m.Command, out), true}, end
 	}
-	if input := w.named(m); input != nil {
-		out, end := w.call(ctx, main, id, "read", input)
+	if input := e.named(m); input != nil {
+		out, end := e.call(ctx, id, "read", input)
 		return fetched{fmt.Sprintf("Contents of @%s from the prompt, as returned by the read tool:\n%s", textcut.OneLine(shown(m)), out), false}, end
 	}
-	if slices.ContainsFunc(agents(w.job.Plan), func(a tools.Agent) bool { return a.Name == m.Name }) {
-		if d := main.spec.task.Profile.Decide(permission.Need("task", m.Name)); !d.Allowed() {
+	if slices.ContainsFunc(agents(e.job.Plan), func(a tools.Agent) bool { return a.Name == m.Name }) {
+		if d := e.main.spec.task.Profile.Decide(permission.Need("task", m.Name)); !d.Allowed() {
 			return fetched{}, denied(d.Denial())
 		}
 		return fetched{fmt.Sprintf("@%s in the prompt is an agent: delegate its part of the work with the task tool, subagent_type %q.", m.Name, m.Name), false}, nil
 	}
 	if looksLikeFile(m.Name) {
-		w.job.Warn(fmt.Sprintf("@%s in the prompt: file not found in the workspace; left unchanged", textcut.OneLine(m.Name)))
+		e.job.Warn(fmt.Sprintf("@%s in the prompt: file not found in the workspace; left unchanged", textcut.OneLine(m.Name)))
 	}
 	return fetched{}, nil
 }
 
 // call runs a call of the prompt.
-func (w *work) call(ctx context.Context, main *open, id, tool string, input map[string]any) (string, *ending.Stop) {
+func (e mentions) call(ctx context.Context, id, tool string, input map[string]any) (string, *ending.Stop) {
 	args, err := json.Marshal(input)
 	if err != nil {
 		return "", &ending.Stop{Code: event.CodeInternal, Detail: err.Error()}
 	}
-	out := main.Fetch(ctx, tools.Call{ID: id, Name: tool, Input: string(args)})
+	out := e.main.Fetch(ctx, tools.Call{ID: id, Name: tool, Input: string(args)})
 	switch {
 	case ctx.Err() != nil:
 		return "", ending.Of(ctx)
@@ -100,15 +108,15 @@ func denied(why string) *ending.Stop {
 
 // named returns the input of the call that reads a mentioned file or directory; nil if it
 // does not exist. An explicit file is read even if it does not exist.
-func (w *work) named(m tasks.Mention) map[string]any {
-	if m.Ranged != "" && w.exists(m.Ranged) {
+func (e mentions) named(m tasks.Mention) map[string]any {
+	if m.Ranged != "" && e.exists(m.Ranged) {
 		return map[string]any{"filePath": m.Ranged}
 	}
 	path := m.Name
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
-		path = strings.TrimSuffix(w.job.opts.Getenv("HOME"), "/") + "/" + rest
+		path = strings.TrimSuffix(e.job.opts.Getenv("HOME"), "/") + "/" + rest
 	}
-	if !m.Explicit && !w.exists(path) {
+	if !m.Explicit && !e.exists(path) {
 		return nil
 	}
 	input := map[string]any{"filePath": path}
@@ -122,16 +130,16 @@ func (w *work) named(m tasks.Mention) map[string]any {
 }
 
 // exists reports whether a file or a directory exists that the read tool would find.
-func (w *work) exists(name string) bool {
-	spelled, err := w.site.Space.Spelled(name, w.job.opts.Getenv("HOME"))
+func (e mentions) exists(name string) bool {
+	spelled, err := e.site.Space.Spelled(name, e.job.opts.Getenv("HOME"))
 	if err != nil {
 		return false
 	}
-	p, err := w.site.Space.Resolve(spelled)
+	p, err := e.site.Space.Resolve(spelled)
 	if err != nil {
 		return false
 	}
-	_, err = w.site.Space.Stat(p)
+	_, err = e.site.Space.Stat(p)
 	return err == nil
 }
 

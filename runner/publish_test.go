@@ -90,12 +90,12 @@ func TestPublishInPlacePushesOnTopOfTheBase(t *testing.T) {
 func TestWorkOfAnEarlierRunIsPushedAlone(t *testing.T) {
 	s := setUp(t)
 	url := s.remote()
-	s.opts.OpenModel = plays(t, writes)
+	s.opts.Equipment.OpenModel = plays(t, writes)
 	spec := s.job("a")
 	if exit := s.run(t.Context(), &tasks.Plan{Jobs: []tasks.Job{spec}}); exit != event.ExitOK {
 		t.Fatalf("exit %d: %s", exit, s.reason("a"))
 	}
-	s.opts.OpenModel, s.events, spec.Publish = nil, nil, tasks.PublishPush
+	s.opts.Equipment.OpenModel, s.events, spec.Publish = nil, nil, tasks.PublishPush
 	anew := spec
 	anew.Commit = &tasks.Commit{Branch: spec.Commit.Branch, IfExists: tasks.ReplaceIfExists}
 	if ready, refused := s.look(preflight.Options{}, &tasks.Plan{}, anew); len(refused) != 0 || ready.Earlier("a").Hash != "" {
@@ -159,7 +159,7 @@ func (s *stage) when(fits func(event.Event) bool, do func()) {
 func TestPublishingHoldsNoSlot(t *testing.T) {
 	s := setUp(t)
 	url := s.remote()
-	s.opts.OpenModel = plays(t, writes)
+	s.opts.Equipment.OpenModel = plays(t, writes)
 	worktrees := -1
 	resume := s.slowly(url, "a", "0")
 	s.when(func(e event.Event) bool { return e.Type == event.TurnEnded && strings.HasSuffix(e.Session, "b") }, func() {
@@ -192,7 +192,7 @@ func TestPublishingHoldsNoSlot(t *testing.T) {
 func TestAllowedFailuresWaitForPublishing(t *testing.T) {
 	s := setUp(t)
 	url := s.remote()
-	s.opts.OpenModel, s.opts.Stops.MaxFailures = plays(t, writes), 1
+	s.opts.Equipment.OpenModel, s.opts.Stops.MaxFailures = plays(t, writes), 1
 	resume := s.slowly(url, "a", "1")
 	s.when(func(e event.Event) bool { return e.Type == event.PublishStarted }, resume)
 	exit := s.run(t.Context(), &tasks.Plan{Parallel: 1, Jobs: s.pushing("a", "b")})
@@ -205,7 +205,7 @@ func TestAllowedFailuresWaitForPublishing(t *testing.T) {
 func TestInterruptedQueueKeepsCommits(t *testing.T) {
 	s := setUp(t)
 	url := s.remote()
-	s.opts.OpenModel = plays(t, writes)
+	s.opts.Equipment.OpenModel = plays(t, writes)
 	ids := []string{"a", "b", "c", "d", "e", "f"}
 	hook := filepath.Join(strings.TrimPrefix(url, "file://"), "hooks", "pre-receive")
 	if err := os.WriteFile(hook, []byte("#!/bin/sh\nsleep 60\n"), 0o755); err != nil {

@@ -1,22 +1,16 @@
 package runner
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/objectdb"
-	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
@@ -24,20 +18,7 @@ import (
 	"github.com/millhand/millhand/runner/savedsession"
 	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tasks"
-	"github.com/millhand/millhand/tools"
 )
-
-// Conversation is a model for one session. Finish is called after the session, and
-// returns an error if it did not go as expected, for example for a script with unused
-// turns. Price returns the maximum cost of a request; nil if it is unknown.
-type Conversation struct {
-	Model  model.Model
-	Finish func() error
-	Price  func(money.Usage) money.USD
-	// As is the model id that determines tools and facts: for a recording, that of
-	// the recorded model.
-	As string
-}
 
 // Options has everything that a run needs in addition to its plan.
 type Options struct {
@@ -47,25 +28,11 @@ type Options struct {
 	// because they are paid for, and no others start. It may be nil.
 	Broken func() error
 	// Warnings are emitted at the start of the run.
-	Warnings []string
-	Stops    Stops
-	FailOn   event.FailOn
-	Costs    Costs
-	// OpenModel opens the model of a job, or of a child session: then child is the
-	// name of its agent, and the job's model is the child's.
-	OpenModel func(j tasks.Job, child string, on Notices) (Conversation, error)
+	Warnings  []string
+	Stops     Stops
+	FailOn    event.FailOn
+	Costs     Costs
 	Equipment Equipment
-	// ModelFacts returns the properties of a model. It may be nil.
-	Facts func(model string) ModelFacts
-}
-
-// Notices are what the model of a session calls.
-type Notices struct {
-	// Retry is called for each retried request, for each wait for a provider that is down, and for
-	// each change of the model; the turn is not its concern.
-	Retry func(event.Retry)
-	// Pause stops the job's time limit until resume is called, because its provider is down.
-	Pause func() (resume func())
 }
 
 // Costs are what else than the plan's own budget counts the cost of a run.
@@ -85,12 +52,6 @@ type Stops struct {
 	Rollout     *rollout.Rollout // gets the run's events, too; nil without one
 }
 
-// Equipment is what sessions use in addition to the built-in tools.
-type Equipment struct {
-	Custom []tools.Tool                          // of the manifests
-	Proxy  func(*http.Request) (*url.URL, error) // for requests to remote MCP servers; nil: no proxy
-}
-
 // About is what the record of a run contains. The run uses it only for texts of pull
 // requests.
 type About struct {
@@ -103,29 +64,17 @@ type About struct {
 	Head func(job string) string
 }
 
-// ModelFacts are properties of a model other than its price.
-type ModelFacts struct {
-	Images, PDFs bool // supported attachments
-	Context      int  // context window: maximum tokens of a request and its response; 0 if unknown
-	MaxOutput    int  // maximum tokens of a response; 0 if unknown
-
-	// Like is the model whose instructions and tools it gets; "" for those of its own name.
-	Like string
-}
-
 // run is one execution of a plan.
 type run struct {
 	*site.Run
-	opts    Options
-	budget  *money.Budget
-	program scriptProgram
+	opts   Options
+	budget *money.Budget
+	agents *agentRun
 
 	publications chan struct{} // has an element for each job that is being published
 
 	notStarted *ending.Stop // of all jobs: a run_start hook failed; set before the first one
 
-	mu      sync.Mutex
-	refused map[string]string // by provider or model: why it can't be used
 }
 
 // Run runs the plan and returns the exit code. The events start with run.started and end
@@ -147,7 +96,7 @@ func Run(ctx context.Context, plan *tasks.Plan, o Options) event.Exit {
 	}
 	settle := r.shareBudget(ctx)
 	hooks := r.startHooks(ctx)
-	compiled := r.compileEarly()
+	compiled := r.agents.compileEarly()
 	r.PrepareSearch()
 	ends, others := r.jobs(ctx)
 	compiled()
@@ -188,9 +137,10 @@ func (r *run) shareBudget(ctx context.Context) (settle func()) {
 
 func newRun(plan *tasks.Plan, o Options) *run {
 	r := &run{
-		opts: o, budget: money.NewBudget("run budget", plan.Budget.CostUSD, o.Costs.Spent), refused: map[string]string{}, publications: make(chan struct{}, MaxPublications),
+		opts: o, budget: money.NewBudget("run budget", plan.Budget.CostUSD, o.Costs.Spent), publications: make(chan struct{}, MaxPublications),
 	}
 	r.Run = site.NewRun(plan, &r.opts.Options)
+	r.agents = newAgentRun(r.Run, &r.opts.Options, r.budget, o.Equipment, o.About.Version)
 	if spent := o.History.Past.Spent(); spent > 0 && o.Costs.Ledger == nil {
 		r.budget.SpentBefore(spent)
 	}
@@ -405,7 +355,7 @@ func (r *run) guard(ctx context.Context, j tasks.Job, skip *ending.Stop, slot fu
 
 // job returns the job for a specification of the plan.
 func (r *run) job(spec tasks.Job) *job {
-	return &job{Job: r.Run.Job(spec), run: r, opts: &r.opts}
+	return &job{agentJob: r.agents.job(spec), run: r, opts: &r.opts}
 }
 
 // skip returns why a job is not started, nil if it is.
@@ -425,9 +375,7 @@ func (r *run) skip(ctx context.Context, j tasks.Job, unwanted *ending.Stop) *end
 	if err := r.budget.CanStart(ctx, j.Model); err != nil {
 		return unpaid(ctx, err)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if why := cmp.Or(r.refused[provider(j.Model)], r.refused[j.Model]); why != "" {
+	if why := r.agents.refuses(j.Model); why != "" {
 		return &ending.Stop{Code: event.CodeProvider, Detail: "provider not usable: " + why}
 	}
 	return nil
@@ -462,28 +410,4 @@ func (r *run) broken() error {
 		return fmt.Errorf("events can't be recorded: %w", err)
 	}
 	return nil
-}
-
-// refuse records that a provider rejected the credentials, or does not have a model:
-// further requests would fail the same way. For a job with fallbacks, the model that
-// failed is unknown.
-func (r *run) refuse(j tasks.Job, end *ending.Stop) {
-	if len(j.Fallback) > 0 {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if end.Code == event.CodeAuth || end.Code == event.CodeQuota {
-		r.refused[provider(j.Model)] = end.Detail
-	}
-	if end.Code == event.CodeModel {
-		r.refused[j.Model] = end.Detail
-	}
-}
-
-// provider is the prefix of a model's name.
-func provider(name string) string {
-	before, _, _ := strings.Cut(name, "/")
-	before, _, _ = strings.Cut(before, ":")
-	return before
 }

@@ -183,7 +183,7 @@ const writes = "  - {calls: [{tool: write, args: {filePath: a, content: x}}], us
 func TestPanicFailsOnlyItsJob(t *testing.T) {
 	s := setUp(t)
 	open := plays(t, writes)
-	s.opts.OpenModel = func(j tasks.Job, child string, on Notices) (Conversation, error) {
+	s.opts.Equipment.OpenModel = func(j tasks.Job, child string, on Notices) (Conversation, error) {
 		if j.ID == "two" {
 			panic("boom")
 		}
@@ -207,7 +207,7 @@ func TestPanicWhileAJobIsOpenedReleasesItsTree(t *testing.T) {
 	for name, commit := range map[string]bool{"own tree": false, "worktree": true} {
 		t.Run(name, func(t *testing.T) {
 			s := setUp(t)
-			s.opts.OpenModel = plays(t, writes)
+			s.opts.Equipment.OpenModel = plays(t, writes)
 			emit := s.opts.Emit
 			s.opts.Emit = func(e event.Event) {
 				if e.Type == event.JobStarted && e.Job == "one" {
@@ -230,7 +230,7 @@ func TestPanicWhileAJobIsOpenedReleasesItsTree(t *testing.T) {
 
 func TestJobWaitsForNeeds(t *testing.T) {
 	s := setUp(t)
-	s.opts.OpenModel = plays(t, writes)
+	s.opts.Equipment.OpenModel = plays(t, writes)
 	bad := s.job("bad")
 	bad.Verify = []tasks.Verify{{Name: "no", Run: "false", Time: time.Minute}}
 	exit := s.run(t.Context(), &tasks.Plan{Parallel: 4, Jobs: []tasks.Job{
@@ -264,7 +264,7 @@ func TestTheRunsBudgetStopsEveryJob(t *testing.T) {
 		fmt.Fprintf(&turns, "  - {calls: [{tool: glob, args: {pattern: x%d}}], usage: {input: 10, output: 1}}\n", i)
 	}
 	open := plays(t, turns.String())
-	s.opts.OpenModel = func(j tasks.Job, child string, on Notices) (Conversation, error) {
+	s.opts.Equipment.OpenModel = func(j tasks.Job, child string, on Notices) (Conversation, error) {
 		c, err := open(j, child, on)
 		c.Model = model.Priced(c.Model, func(money.Usage) (money.USD, bool) { return money.Dollar, true })
 		return c, err
@@ -291,7 +291,7 @@ func TestTheRunsBudgetStopsEveryJob(t *testing.T) {
 func TestRefusedProviderGetsNoMoreRequests(t *testing.T) {
 	s := setUp(t)
 	asked := 0
-	s.opts.OpenModel = func(tasks.Job, string, Notices) (Conversation, error) {
+	s.opts.Equipment.OpenModel = func(tasks.Job, string, Notices) (Conversation, error) {
 		return Conversation{Model: streamFunc(func() (model.Response, error) {
 			asked++
 			return model.Response{}, model.Fail(model.ClassAuth, errors.New("bad key"))
@@ -313,7 +313,7 @@ func (f streamFunc) Stream(context.Context, model.Request, func(model.Delta)) (m
 
 func TestSetupFailsBeforeAnyModelCall(t *testing.T) {
 	s := setUp(t)
-	s.opts.OpenModel = func(tasks.Job, string, Notices) (Conversation, error) {
+	s.opts.Equipment.OpenModel = func(tasks.Job, string, Notices) (Conversation, error) {
 		t.Error("a model was opened")
 		return Conversation{}, errors.New("no")
 	}
@@ -328,7 +328,7 @@ func TestSetupFailsBeforeAnyModelCall(t *testing.T) {
 func TestExitCodeOfFailures(t *testing.T) {
 	for on, want := range map[event.FailOn]event.Exit{event.FailOnAny: event.ExitFailed, event.FailOnAll: event.ExitOK} {
 		s := setUp(t)
-		s.opts.OpenModel, s.opts.FailOn = plays(t, writes), on
+		s.opts.Equipment.OpenModel, s.opts.FailOn = plays(t, writes), on
 		bad := s.job("bad")
 		bad.Setup = []string{"false"}
 		if exit := s.run(t.Context(), &tasks.Plan{Jobs: []tasks.Job{s.job("good"), bad}}); exit != want {
@@ -339,7 +339,7 @@ func TestExitCodeOfFailures(t *testing.T) {
 
 func TestRequireChangesWithoutAny(t *testing.T) {
 	s := setUp(t)
-	s.opts.OpenModel = plays(t, "  - text: nothing to do\n")
+	s.opts.Equipment.OpenModel = plays(t, "  - text: nothing to do\n")
 	j := s.job("a")
 	j.RequireChanges = true
 	if exit := s.run(t.Context(), &tasks.Plan{Jobs: []tasks.Job{j}}); exit != event.ExitFailed {
@@ -349,7 +349,7 @@ func TestRequireChangesWithoutAny(t *testing.T) {
 
 func TestUncreatableWorkspaceFailsTheJob(t *testing.T) {
 	s := setUp(t)
-	s.opts.OpenModel = plays(t, writes)
+	s.opts.Equipment.OpenModel = plays(t, writes)
 	s.opts.Work = filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(s.opts.Work, nil, 0o644); err != nil {
 		t.Fatal(err)
@@ -393,7 +393,7 @@ func TestSignalAfterSessionKeepsWork(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := setUp(t)
-			s.opts.OpenModel = plays(t, writes)
+			s.opts.Equipment.OpenModel = plays(t, writes)
 			ctx := s.signalAt(tt.at)
 			exit := s.run(ctx, &tasks.Plan{Parallel: 1, Jobs: []tasks.Job{s.job("one")}})
 			if got := s.ends()["one"]; got != tt.want || exit != event.ExitTerminate {
@@ -412,7 +412,7 @@ func TestSignalAfterSessionKeepsWork(t *testing.T) {
 
 func TestSignalWithoutPatchStillCommits(t *testing.T) {
 	s := setUp(t)
-	s.opts.OpenModel = plays(t, writes)
+	s.opts.Equipment.OpenModel = plays(t, writes)
 	if err := os.WriteFile(filepath.Join(s.opts.Dir.Path(), "patches"), nil, 0o600); err != nil { // where the patch can't be written
 		t.Fatal(err)
 	}

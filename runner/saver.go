@@ -90,7 +90,9 @@ func (s *saver) found(ctx context.Context) *changes.Found {
 
 // alone reports whether only calls and commands of a job can change its files: it has no extensions,
 // language servers and hooks.
-func alone(w *work) bool { return w.extensions == nil && w.languages == nil && w.site.Hooks == nil }
+func alone(w *work) bool {
+	return w.extensions.set == nil && w.extensions.languages == nil && w.site.Hooks == nil
+}
 
 // foundBy returns what a job changed at the end of an attempt: it is searched for once, for all checks
 // and the commit, if nothing can change files meanwhile.

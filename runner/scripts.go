@@ -23,10 +23,10 @@ type scriptProgram struct {
 }
 
 // compiled returns the program of the run.
-func (r *run) compiled() (*jsprogram.Program, error) {
+func (r *agentRun) compiled() (*jsprogram.Program, error) {
 	own := &r.program
 	own.once.Do(func() {
-		own.made, own.err = jsprogram.Compile(r.Plan.Scripts, "", nil, filepath.Join(r.opts.Work, "js"))
+		own.made, own.err = jsprogram.Compile(r.sites.Plan.Scripts, "", nil, filepath.Join(r.opts.Work, "js"))
 	})
 	return own.made, own.err
 }
@@ -34,10 +34,10 @@ func (r *run) compiled() (*jsprogram.Program, error) {
 // compileEarly compiles the program of the run while its first jobs are prepared, unless what
 // runs before the first agent could install what files import. The caller calls the returned function,
 // which waits.
-func (r *run) compileEarly() (wait func()) {
+func (r *agentRun) compileEarly() (wait func()) {
 	var group sync.WaitGroup
 	installs := func(j tasks.Job) bool { return len(j.Setup) > 0 }
-	if s := r.Plan.Scripts; s.Used() && !s.OfWorkspace() && !slices.ContainsFunc(r.Plan.Hooks, func(h tasks.Hook) bool { return h.On == tasks.JobStart }) && !slices.ContainsFunc(r.Plan.Jobs, installs) {
+	if s := r.sites.Plan.Scripts; s.Used() && !s.OfWorkspace() && !slices.ContainsFunc(r.sites.Plan.Hooks, func(h tasks.Hook) bool { return h.On == tasks.JobStart }) && !slices.ContainsFunc(r.sites.Plan.Jobs, installs) {
 		group.Go(func() { r.compiled() }) //nolint:errcheck // jobs get the error
 	}
 	return group.Wait
@@ -45,24 +45,24 @@ func (r *run) compileEarly() (wait func()) {
 
 // startScripts returns what starts the tool files and plugins of the job; nil if it has none. fail ends
 // its sessions.
-func (w *work) startScripts(fail context.CancelCauseFunc) (*extension.Scripts, error) {
-	j, s := w.job, w.job.Plan.Scripts
+func (x *extensions) startScripts(fail context.CancelCauseFunc) (*extension.Scripts, error) {
+	j, s := x.job, x.job.Plan.Scripts
 	if !s.Used() {
 		return nil, nil
 	}
-	p, err := w.program(s)
+	p, err := x.program(s)
 	if err != nil {
 		return nil, err
 	}
 	for _, text := range p.Absent {
 		j.Warn(text)
 	}
-	g, err := w.site.Ground(w.ownSpec().task.Profile)
+	g, err := x.site.Ground(x.job.agentProfile())
 	if err != nil {
 		return nil, err
 	}
-	g.Within, g.Tools = w.site.Sandboxes.Own, nil
-	scripts := p.Config(s, g, w.site.Tree.Root(), j.opts.Work, j.Spec.ID+"@js", func(err error) {
+	g.Within, g.Tools = x.site.Sandboxes.Own, nil
+	scripts := p.Config(s, g, x.site.Tree.Root(), j.opts.Work, j.Spec.ID+"@js", func(err error) {
 		fail(session.Timeout{Code: event.CodeExtension, Reason: err.Error()})
 	})
 	scripts.Load.Settings = jsprogram.Settings(j.Plan, g.Profile, j.Spec.ModelName, j.Spec.Agent)
@@ -70,11 +70,11 @@ func (w *work) startScripts(fail context.CancelCauseFunc) (*extension.Scripts, e
 }
 
 // program compiles the tool files and plugins: once in a run, or for the job's repository.
-func (w *work) program(s tasks.Scripts) (*jsprogram.Program, error) {
-	j := w.job
+func (x *extensions) program(s tasks.Scripts) (*jsprogram.Program, error) {
+	j := x.job
 	if !s.OfWorkspace() {
 		return j.run.compiled()
 	}
-	base := cmp.Or(j.Start.Target, w.site.Base)
-	return jsprogram.Compile(s, w.site.Tree.Root(), func(name string) ([]byte, error) { return w.site.Tree.File(base, name) }, filepath.Join(j.opts.Work, "js@"+j.Spec.ID))
+	base := cmp.Or(j.Start.Target, x.site.Base)
+	return jsprogram.Compile(s, x.site.Tree.Root(), func(name string) ([]byte, error) { return x.site.Tree.File(base, name) }, filepath.Join(j.opts.Work, "js@"+j.Spec.ID))
 }

@@ -146,7 +146,7 @@ func sessionFailed(err error) *ending.Stop {
 func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuation) (*open, error) {
 	o := &open{spec: s, last: session.End{Code: event.CodePanic}} // if it does not return
 	var err error
-	if o.talk, err = w.job.opts.OpenModel(s.task, s.child(), Notices{Retry: func(r event.Retry) { w.retried(o, r) }, Pause: func() func() { return w.job.TimeLimit.Pause(w.job.opts.Now) }}); err != nil {
+	if o.talk, err = w.job.run.equipment.OpenModel(s.task, s.child(), Notices{Retry: func(r event.Retry) { w.retried(o, r) }, Pause: func() func() { return w.job.TimeLimit.Pause(w.job.opts.Now) }}); err != nil {
 		return nil, errModel{err}
 	}
 	s.speaks = cmp.Or(o.talk.As, s.task.Model)
@@ -154,15 +154,15 @@ func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuatio
 	if err != nil {
 		return nil, err
 	}
-	offer, err := w.tools(ctx, env, s)
+	offer, err := w.extensions.tools(ctx, env, s)
 	if err != nil {
 		return nil, err
 	}
-	if o.transcript, err = w.job.opts.openTranscript(s.name); err != nil {
+	if o.transcript, err = w.job.openTranscript(s.name); err != nil {
 		return nil, err
 	}
-	window, output := w.job.opts.window(s)
-	chat := w.extensions.Chat(w.job.SessionID(s.name), s.task.Agent, s.task.ModelName)
+	window, output := w.job.run.equipment.window(s)
+	chat := w.extensions.set.Chat(w.job.SessionID(s.name), s.task.Agent, s.task.ModelName)
 	if chat.Prompt != nil {
 		o.prompt = func(ctx context.Context, text string) string {
 			made := chat.Prompt(ctx, text)
@@ -175,7 +175,7 @@ func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuatio
 	o.Session = session.New(session.Config{
 		ID: w.job.SessionID(s.name), Job: w.job.Spec.ID, Agent: s.task.Agent, Parent: s.parent,
 		Model: model.Announced(o.talk.Model, func() { w.site.Requested() }), ModelName: s.task.ModelName,
-		System: w.system(s, env.Commands.Scratch),
+		System: instructions{w.job, w.site}.system(s, env.Commands.Scratch),
 		Tools:  offer, Env: env,
 		Limits: sessionLimits(s.task.Limits), JobLimits: w.limits, Budget: w.budget.Session(s.task.Model, o.talk.Price),
 		Sampling: model.Sampling(s.task.Sampling),
@@ -208,7 +208,7 @@ func (w *work) emitter(ctx context.Context) func(event.Event) {
 			w.job.refused.see(w.job.Spec.Profile, *e.Call)
 		}
 		w.job.opts.Emit(e)
-		w.extensions.Tell(ctx, e)
+		w.extensions.set.Tell(ctx, e)
 	}
 }
 
@@ -231,7 +231,7 @@ func sessionLimits(l tasks.Limits) session.Limits {
 }
 
 // facts returns the properties of a model.
-func (o *Options) facts(model string) ModelFacts {
+func (o Equipment) facts(model string) ModelFacts {
 	if o.Facts == nil {
 		return ModelFacts{}
 	}
@@ -240,7 +240,7 @@ func (o *Options) facts(model string) ModelFacts {
 
 // window returns the context window and the maximum output in tokens, the minimum of all
 // models in the job's list; 0 if unknown.
-func (o *Options) window(of sessionSpec) (all, withinLimits int) {
+func (o Equipment) window(of sessionSpec) (all, withinLimits int) {
 	least := func(a, b int) int {
 		if a == 0 || b > 0 && b < a {
 			return b
@@ -255,16 +255,8 @@ func (o *Options) window(of sessionSpec) (all, withinLimits int) {
 	return f.Context, f.MaxOutput
 }
 
-// secret returns the value of a variable in a manifest; "" for none.
-func (o *Options) secret(variable string) string {
-	if variable == "" {
-		return ""
-	}
-	return strings.TrimSpace(o.Getenv(variable))
-}
-
-func (o *Options) openTranscript(name string) (*os.File, error) {
-	f, err := o.Dir.Append(savedsession.Path(name))
+func (j *agentJob) openTranscript(name string) (*os.File, error) {
+	f, err := j.opts.Dir.Append(savedsession.Path(name))
 	if err != nil {
 		return nil, fmt.Errorf("open the transcript: %w", err)
 	}

@@ -43,10 +43,10 @@ func TestTheRepositorysNotes(t *testing.T) {
 	spec := s.job("a")
 	spec.Repo.Dir = filepath.Join(s.repo, "web", "app")
 	j := s.begin(&tasks.Plan{}, spec)
-	w := newWork(j, s.prepared(j))
+	n := instructions{j.agentJob, s.prepared(j)}
 	notes := func(profile permission.Profile) string {
 		var all []string
-		for _, n := range w.repositoryNotes(sessionSpec{task: tasks.Job{Profile: profile}}) {
+		for _, n := range n.repositoryNotes(sessionSpec{task: tasks.Job{Profile: profile}}) {
 			all = append(all, n.Name+": "+n.Text)
 		}
 		return strings.Join(all, "")
@@ -59,8 +59,8 @@ func TestTheRepositorysNotes(t *testing.T) {
 	if got := notes(denied); got != "../CLAUDE.md: not read\n" {
 		t.Errorf("without AGENTS.md: %q", got)
 	}
-	prompt := w.system(sessionSpec{task: spec, speaks: "script:x"}, access.Scratch{})
-	for _, want := range []string{w.site.Space.Dir(), "root\n", "a separate worktree, created from HEAD; the runner commits to branch millhand/a; the workspace is its directory web/app"} {
+	prompt := n.system(sessionSpec{task: spec, speaks: "script:x"}, access.Scratch{})
+	for _, want := range []string{n.site.Space.Dir(), "root\n", "a separate worktree, created from HEAD; the runner commits to branch millhand/a; the workspace is its directory web/app"} {
 		if !strings.Contains(prompt, want) {
 			t.Errorf("the system prompt lacks %q", want)
 		}
@@ -73,16 +73,16 @@ func TestWorkspaceGitState(t *testing.T) {
 	spec.Commit = nil
 	writeFile(t, filepath.Join(s.repo, "mine"), "x\n")
 	j := s.begin(&tasks.Plan{AllowDirty: true}, spec)
-	w := newWork(j, s.prepared(j))
-	if got := w.gitState(); got != "branch main; 1 path had uncommitted changes before you started" {
+	n := instructions{j.agentJob, s.prepared(j)}
+	if got := n.gitState(); got != "branch main; 1 path had uncommitted changes before you started" {
 		t.Errorf("%q", got)
 	}
 	git(t, s.repo, "checkout", "-q", "--detach")
-	if got := w.gitState(); got != "no branch is checked out; 1 path had uncommitted changes before you started" {
+	if got := n.gitState(); got != "no branch is checked out; 1 path had uncommitted changes before you started" {
 		t.Errorf("%q", got)
 	}
 	git(t, s.repo, "checkout", "-q", "--orphan", "new")
-	if got := w.gitState(); got != "branch new, no commits yet" {
+	if got := n.gitState(); got != "branch new, no commits yet" {
 		t.Errorf("%q", got)
 	}
 }

@@ -14,38 +14,45 @@ import (
 	"github.com/millhand/millhand/internal/session/prompt"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/runner/preflight"
+	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tools/access"
 )
 
+// instructions are what a session of a job is given before its first prompt.
+type instructions struct {
+	job  *agentJob
+	site *site.Site
+}
+
 // system returns the system prompt of one of the job's sessions.
-func (w *work) system(s sessionSpec, scratch access.Scratch) string {
-	in := prompt.Input{Agent: s.task.Agent, Prompt: s.agent.Prompt, Model: cmp.Or(w.job.opts.facts(s.speaks).Like, s.speaks), Environment: prompt.Environment{
-		Dir: w.site.Dir, Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Date: w.job.opts.Now().UTC().Format(time.DateOnly), Repository: w.job.Spec.Repo.Name, Git: w.gitState(),
-		More: w.terms(s, scratch),
+func (n instructions) system(s sessionSpec, scratch access.Scratch) string {
+	in := prompt.Input{Agent: s.task.Agent, Prompt: s.agent.Prompt, Model: cmp.Or(n.job.run.equipment.facts(s.speaks).Like, s.speaks), Environment: prompt.Environment{
+		Dir: n.site.Dir, Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Date: n.job.opts.Now().UTC().Format(time.DateOnly), Repository: n.job.Spec.Repo.Name, Git: n.gitState(),
+		More: n.terms(s, scratch),
 	}}
-	for _, i := range w.job.Spec.Instructions {
+	for _, i := range n.job.Spec.Instructions {
 		in.Instructions = append(in.Instructions, prompt.Text{Name: i.Path, Text: i.Text})
 	}
-	in.Repository = w.repositoryNotes(s)
+	in.Repository = n.repositoryNotes(s)
 	return prompt.System(in)
 }
 
 // repositoryNotes returns the repository's instructions for agents: all files named
 // AGENTS.md, or if none exists CLAUDE.md, from the repository's root to the workspace.
 // Files that the profile denies reading are omitted.
-func (w *work) repositoryNotes(s sessionSpec) []prompt.Text {
-	if !w.site.Readable() {
-		return w.notesOfCommit(s.task.Profile)
+func (n instructions) repositoryNotes(s sessionSpec) []prompt.Text {
+	if !n.site.Readable() {
+		return n.notesOfCommit(s.task.Profile)
 	}
-	tree, err := workspace.Open(w.site.Tree.Root())
+	tree, err := workspace.Open(n.site.Tree.Root())
 	if err != nil {
-		w.job.Warn(fmt.Sprintf("instructions of the repository are ignored: %v", err))
+		n.job.Warn(fmt.Sprintf("instructions of the repository are ignored: %v", err))
 		return nil
 	}
 	defer tree.Close()
 	dirs, up := []string{""}, ""
-	for name := range strings.SplitSeq(w.site.Below, "/") {
+	for name := range strings.SplitSeq(n.site.Below, "/") {
 		if name != "" {
 			dirs, up = append(dirs, path.Join(dirs[len(dirs)-1], name)), up+"../"
 		}
@@ -54,7 +61,7 @@ func (w *work) repositoryNotes(s sessionSpec) []prompt.Text {
 		var notes []prompt.Text
 		for i, dir := range dirs {
 			shown := up[3*i:] + name // relative to the workspace
-			if text, ok := w.readInstructions(tree, path.Join(dir, name), shown, s); ok {
+			if text, ok := n.readInstructions(tree, path.Join(dir, name), shown, s); ok {
 				notes = append(notes, prompt.Text{Name: shown, Text: text})
 			}
 		}
@@ -66,7 +73,7 @@ func (w *work) repositoryNotes(s sessionSpec) []prompt.Text {
 }
 
 // readInstructions reads one instructions file.
-func (w *work) readInstructions(tree *workspace.Workspace, name, shown string, s sessionSpec) (string, bool) {
+func (n instructions) readInstructions(tree *workspace.Workspace, name, shown string, s sessionSpec) (string, bool) {
 	p, err := tree.Resolve(name)
 	if err != nil || p.Outside || !s.task.Profile.Allows("read", path.Clean(shown), p.Rel, p.Abs) {
 		return "", false
@@ -74,7 +81,7 @@ func (w *work) readInstructions(tree *workspace.Workspace, name, shown string, s
 	text, err := tree.ReadFile(p, maxNotes)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
-			w.job.Warn(fmt.Sprintf("%s of the repository is ignored: %v", name, err))
+			n.job.Warn(fmt.Sprintf("%s of the repository is ignored: %v", name, err))
 		}
 		return "", false
 	}
@@ -83,24 +90,24 @@ func (w *work) readInstructions(tree *workspace.Workspace, name, shown string, s
 
 // gitState describes the workspace's git state to the model. It contains no commit hash,
 // so that the prompts of all runs of a task are identical, for caches and recordings.
-func (w *work) gitState() string {
-	if !w.site.InPlace {
-		state := "a separate worktree, created from " + preflight.BaseOf(w.job.Spec)
-		if branch := w.site.Branch(); branch != "" {
+func (n instructions) gitState() string {
+	if !n.site.InPlace {
+		state := "a separate worktree, created from " + preflight.BaseOf(n.job.Spec)
+		if branch := n.site.Branch(); branch != "" {
 			state += "; the runner commits to branch " + branch
 		}
-		return state + directoryText(w.site.Below)
+		return state + directoryText(n.site.Below)
 	}
-	head, err := w.site.Origin.Git.Head()
+	head, err := n.site.Origin.Git.Head()
 	switch {
 	case err != nil:
 		return ""
 	case head.Detached:
-		return "no branch is checked out" + directoryText(w.site.Below) + dirtText(w.site.Dirty)
+		return "no branch is checked out" + directoryText(n.site.Below) + dirtText(n.site.Dirty)
 	case head.Unborn:
 		return "branch " + head.Branch + ", no commits yet"
 	}
-	return "branch " + head.Branch + directoryText(w.site.Below) + dirtText(w.site.Dirty)
+	return "branch " + head.Branch + directoryText(n.site.Below) + dirtText(n.site.Dirty)
 }
 
 // directoryText describes which directory of a repository the workspace is.

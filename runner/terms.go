@@ -21,19 +21,19 @@ const (
 
 // terms are the lines of a system prompt that describe what a session can't find out
 // without wasting calls: its network, its limits, and the commands that check the job.
-func (w *work) terms(s sessionSpec, scratch access.Scratch) []string {
+func (n instructions) terms(s sessionSpec, scratch access.Scratch) []string {
 	var lines []string
 	if !s.task.Profile.Hides("bash") {
 		lines = append(lines, scratchText(scratch))
 	}
-	if !s.task.Profile.Hides("bash") && w.job.opts.Sandbox.Net {
+	if !s.task.Profile.Hides("bash") && n.job.opts.Sandbox.Net {
 		lines = append(lines, "network of commands: "+networkText(s.task.Profile))
 	}
 	if text := limitsText(s.task.Limits); text != "" {
 		lines = append(lines, "limits: "+text)
 	}
 	if s.parent == "" {
-		lines = append(lines, verifyText(w.job.Spec.Verify)...)
+		lines = append(lines, verifyText(n.job.Spec.Verify)...)
 	}
 	return lines
 }

@@ -41,7 +41,7 @@ func TestReasonOfSkippedJob(t *testing.T) {
 	if got := r.skip(t.Context(), spec, nil); got != nil {
 		t.Errorf("%+v", got)
 	}
-	r.refused["openai"] = "bad key"
+	r.agents.refused["openai"] = "bad key"
 	if got := r.skip(t.Context(), spec, nil); codeOf(got) != event.CodeProvider || !strings.HasSuffix(got.Detail, ": bad key") {
 		t.Errorf("a refused provider: %+v", got)
 	}

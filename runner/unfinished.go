@@ -79,5 +79,5 @@ func (w *work) unfinishedChild(ctx context.Context, parent string, r tools.Spawn
 		return nil, nil
 	}
 	w.sessions.takeEarlier(w.job.SessionID(name))
-	return w.openSession(ctx, w.childSpec(parent, r.Agent, name), from)
+	return w.openSession(ctx, w.job.childSpec(parent, r.Agent, name), from)
 }

@@ -61,7 +61,7 @@ func TestWalksOfTheOwnTree(t *testing.T) {
 				for _, call := range c.calls {
 					turns.WriteString("  - {calls: [" + call + "]}\n")
 				}
-				s.opts.OpenModel = plays(t, turns.String()+"  - {text: ok}\n")
+				s.opts.Equipment.OpenModel = plays(t, turns.String()+"  - {text: ok}\n")
 				s.opts.Level, s.opts.Sandbox.Level = level, string(level)
 				job := s.job("j")
 				job.Commit = nil

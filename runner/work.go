@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/extension"
 	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
@@ -23,15 +22,14 @@ import (
 
 // work is the session phase of one job: its sessions, and what they share.
 type work struct {
-	job        *job
+	job        *agentJob
 	site       *site.Site
 	tree       *change.Tracker
 	budget     *money.Budget // of the job
 	sessions   sessions
-	baseline   []event.Baseline     // of the verify commands, before the agent started
-	saver      *saver               // of the job's own session; nil before it is opened
-	extensions *extension.Set       // nil without any
-	languages  *extension.Languages // likewise
+	baseline   []event.Baseline // of the verify commands, before the agent started
+	saver      *saver           // of the job's own session; nil before it is opened
+	extensions *extensions
 	result     ending.Result
 
 	attemptsBefore int // a follow-up prompt has attempts of its own
@@ -50,8 +48,8 @@ type work struct {
 // at a lower cost. 2,000 files need 700 KB.
 const searchMemory = 4 << 20
 
-func newWork(j *job, s *site.Site) *work {
-	w := &work{job: j, site: s, tree: change.New(searchMemory / max(j.run.Plan.Parallel, 1)), budget: j.run.budget.Child("job budget", j.Spec.Limits.CostUSD)}
+func newWork(j *agentJob, s *site.Site) *work {
+	w := &work{job: j, site: s, extensions: &extensions{job: j, site: s}, tree: change.New(searchMemory / max(j.Plan.Parallel, 1)), budget: j.run.budget.Child("job budget", j.Spec.Limits.CostUSD)}
 	s.Diff.Tree = w.tree
 	if s.OpenedBeside() {
 		w.tree.Written() // nothing has run in it so far
@@ -64,7 +62,7 @@ func newWork(j *job, s *site.Site) *work {
 }
 
 // work is the session phase. The result is never nil.
-func (j *job) work(ctx context.Context, s *site.Site, baseline []event.Baseline) (*ending.Result, *ending.Stop) {
+func (j *agentJob) work(ctx context.Context, s *site.Site, baseline []event.Baseline) (*ending.Result, *ending.Stop) {
 	ctx, cancel := s.InTime(ctx)
 	defer cancel()
 	w := newWork(j, s)
@@ -96,16 +94,16 @@ func (w *work) attempts(ctx context.Context) (end *ending.Stop) {
 			return end
 		}
 	}
-	defer w.closeExtensions() //nolint:contextcheck // ends in any case
+	defer w.extensions.close() //nolint:contextcheck // ends in any case
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	if end := w.startExtensions(ctx, fail); end != nil {
+	if end := w.extensions.start(ctx, fail); end != nil {
 		return end
 	}
-	if end := w.waitForFiles(); end != nil {
+	if end := (instructions{w.job, w.site}).waitForFiles(); end != nil {
 		return end
 	}
-	main, err := w.openSession(ctx, w.ownSpec(), from)
+	main, err := w.openSession(ctx, w.job.ownSpec(), from)
 	if err != nil {
 		return sessionFailed(err)
 	}
@@ -139,7 +137,7 @@ func (w *work) attempts(ctx context.Context) (end *ending.Stop) {
 		if needless {
 			return w.checkScripts(main)
 		}
-		w.extensions.Pause() // nothing changes files while they are verified
+		w.extensions.set.Pause() // nothing changes files while they are verified
 		found, end := w.findFaults(ctx, main.spec.task.Profile)
 		switch {
 		case end != nil:
@@ -172,7 +170,7 @@ func (w *work) idle(ctx context.Context, last session.End) {
 	if !last.Done() {
 		failure = last.Reason
 	}
-	w.extensions.Idle(ctx, w.job.SessionID(w.job.Spec.ID), failure)
+	w.extensions.set.Idle(ctx, w.job.SessionID(w.job.Spec.ID), failure)
 }
 
 // attempt starts an attempt and runs the session with its prompt.
@@ -187,7 +185,7 @@ func (w *work) attempt(ctx context.Context, main *open, text string) (last sessi
 	w.job.Emit(event.Event{Type: event.AttemptStarted, Session: w.job.SessionID(w.job.Spec.ID), Attempt: &event.Attempt{Number: w.result.Attempts, Prompt: text}})
 	if first {
 		if text == w.job.Spec.Prompt { // not another one, of a fork
-			if text, end = w.expandMentions(ctx, main); end != nil {
+			if text, end = (mentions{w.job, w.site, main}).expand(ctx); end != nil {
 				return last, end
 			}
 		}

@@ -25,8 +25,8 @@ import (
 // works runs a job's session with a scripted model.
 func (s *stage) works(plan *tasks.Plan, spec tasks.Job, turns string) (*site.Site, *ending.Result, *ending.Stop) {
 	s.t.Helper()
-	if s.opts.OpenModel == nil {
-		s.opts.OpenModel = plays(s.t, turns)
+	if s.opts.Equipment.OpenModel == nil {
+		s.opts.Equipment.OpenModel = plays(s.t, turns)
 	}
 	j := s.begin(plan, spec)
 	p := s.prepared(j)
@@ -77,7 +77,7 @@ func TestAttemptsEnd(t *testing.T) {
 
 func TestSessionThatCannotBeOpened(t *testing.T) {
 	s := setUp(t)
-	s.opts.OpenModel = func(tasks.Job, string, Notices) (Conversation, error) {
+	s.opts.Equipment.OpenModel = func(tasks.Job, string, Notices) (Conversation, error) {
 		return Conversation{}, errors.New("no such model")
 	}
 	p, r, end := s.works(&tasks.Plan{}, s.job("a"), "")
@@ -120,7 +120,7 @@ func TestRejectedModelIsCached(t *testing.T) {
 		"one of several":       {model.ClassAuth, true, map[string]string{}},
 		"an unreadable answer": {model.ClassProtocol, false, map[string]string{}},
 	} {
-		r := newRun(&tasks.Plan{}, setUp(t).opts)
+		r := newRun(&tasks.Plan{}, setUp(t).opts).agents
 		spec := tasks.Job{Model: "openai/m"}
 		if c.fallback {
 			spec.Fallback = []tasks.Model{{}}
@@ -141,7 +141,7 @@ func TestProviderOfAModel(t *testing.T) {
 }
 
 // mentions returns the references in a prompt: the texts between the markers.
-func mentions(prompt string, of ...tasks.Mention) []tasks.Mention {
+func mentionsIn(prompt string, of ...tasks.Mention) []tasks.Mention {
 	at := 0
 	for i := range of {
 		mention := "@" + of[i].Name
@@ -162,11 +162,11 @@ func TestPromptIncludesMentions(t *testing.T) {
 	git(t, s.repo, "commit", "-q", "-m", "more")
 	spec := s.job("a")
 	spec.Prompt = "See @style.md and @style.md, on !`echo main`; give @helper a part, and leave @team/x.go and @nobody."
-	spec.Mentions = mentions(spec.Prompt, tasks.Mention{Name: "style.md", First: 2, Last: 2}, tasks.Mention{Name: "style.md"}, tasks.Mention{Command: "echo main"},
+	spec.Mentions = mentionsIn(spec.Prompt, tasks.Mention{Name: "style.md", First: 2, Last: 2}, tasks.Mention{Name: "style.md"}, tasks.Mention{Command: "echo main"},
 		tasks.Mention{Name: "helper"}, tasks.Mention{Name: "team/x.go"}, tasks.Mention{Name: "nobody"})
 	plan := &tasks.Plan{Agents: []tasks.Agent{{Name: "helper", Description: "helps"}, {Name: "hidden"}}}
 	var asked string
-	s.opts.OpenModel = func(tasks.Job, string, Notices) (Conversation, error) {
+	s.opts.Equipment.OpenModel = func(tasks.Job, string, Notices) (Conversation, error) {
 		return Conversation{Model: requestFunc(func(r model.Request) (model.Response, error) {
 			data, err := json.Marshal(r.Messages)
 			asked = string(data)
@@ -212,7 +212,7 @@ func TestMissingMentionFailsTheJob(t *testing.T) {
 			spec := s.job("a")
 			spec.Profile, _ = permission.Preset(c.preset)
 			spec.Prompt = "Do !`rm -r x` @./gone @helper"
-			spec.Mentions = mentions(spec.Prompt, c.mention)
+			spec.Mentions = mentionsIn(spec.Prompt, c.mention)
 			_, r, end := s.works(&tasks.Plan{Agents: []tasks.Agent{{Name: "helper", Description: "helps"}}}, spec, "  - text: never asked\n")
 			if end == nil || end.Code != c.code || !strings.HasPrefix(end.Detail, c.detail) || r.Totals.Turns != 0 {
 				t.Errorf("%+v after %d turns", end, r.Totals.Turns)
@@ -256,7 +256,7 @@ func TestMentionReadCall(t *testing.T) {
 	git(t, s.repo, "commit", "-q", "-m", "more")
 	s.opts.Getenv = func(string) string { return "/home/ann/" }
 	j := s.begin(&tasks.Plan{}, s.job("a"))
-	w := newWork(j, s.prepared(j))
+	m := mentions{job: j.agentJob, site: s.prepared(j)}
 	for name, c := range map[string]struct {
 		mention tasks.Mention
 		want    map[string]any
@@ -269,7 +269,7 @@ func TestMentionReadCall(t *testing.T) {
 		"lines":                    {tasks.Mention{Name: "a", First: 3, Last: 5}, map[string]any{"filePath": "a", "offset": 3, "limit": 3}},
 		"a name that has the sign": {tasks.Mention{Name: "a", Ranged: "a#L1", First: 1}, map[string]any{"filePath": "a#L1"}},
 	} {
-		if diff := cmp.Diff(c.want, w.named(c.mention)); diff != "" {
+		if diff := cmp.Diff(c.want, m.named(c.mention)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -282,15 +282,15 @@ func TestSubagentHasItsProfileAndLimits(t *testing.T) {
 	spec := s.job("a")
 	spec.Limits.Turns, spec.Fallback = 5, []tasks.Model{{}}
 	j := s.begin(plan, spec)
-	w := newWork(j, s.prepared(j))
+	w := newWork(j.agentJob, s.prepared(j))
 	var opened tasks.Job
 	play := plays(t, "  - text: unused\nagents:\n  look: {turns: [{text: found}, {text: more}]}\n")
-	j.opts.OpenModel = func(of tasks.Job, child string, on Notices) (Conversation, error) {
+	j.agentJob.run.equipment.OpenModel = func(of tasks.Job, child string, on Notices) (Conversation, error) {
 		opened = of
 		return play(of, child, on)
 	}
 	spawn := w.spawner("r1/a")
-	main, err := w.openSession(t.Context(), w.ownSpec(), nil)
+	main, err := w.openSession(t.Context(), w.job.ownSpec(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -351,10 +351,10 @@ func TestJobLimitsApplyToAllSessions(t *testing.T) {
 	s := setUp(t)
 	spec := s.job("a")
 	j := s.begin(&tasks.Plan{}, spec)
-	w := newWork(j, s.prepared(j))
-	j.opts.OpenModel = plays(t, "  - text: one\n")
+	w := newWork(j.agentJob, s.prepared(j))
+	j.agentJob.run.equipment.OpenModel = plays(t, "  - text: one\n")
 	for range 2 {
-		o, err := w.openSession(t.Context(), w.ownSpec(), nil)
+		o, err := w.openSession(t.Context(), w.job.ownSpec(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -371,7 +371,7 @@ func TestJobLimitsApplyToAllSessions(t *testing.T) {
 
 func TestWindowIsTheSmallestOfTheModels(t *testing.T) {
 	facts := map[string]ModelFacts{"a": {Context: 100, MaxOutput: 20}, "b": {Context: 80, MaxOutput: 30}, "c": {}}
-	o := &Options{Facts: func(m string) ModelFacts { return facts[m] }}
+	o := Equipment{Facts: func(m string) ModelFacts { return facts[m] }}
 	for first, c := range map[string]struct {
 		others            []string
 		all, withinLimits int
@@ -384,13 +384,13 @@ func TestWindowIsTheSmallestOfTheModels(t *testing.T) {
 			t.Errorf("%s: %d, %d", first, all, withinLimits)
 		}
 	}
-	if (&Options{}).facts("a") != (ModelFacts{}) {
+	if (Equipment{}).facts("a") != (ModelFacts{}) {
 		t.Error("something is known without facts")
 	}
 }
 
 func TestASecretThatAManifestNames(t *testing.T) {
-	o := &Options{Options: site.Options{Getenv: func(name string) string { return " of " + name + "\n" }}}
+	o := &agentJob{opts: &site.Options{Getenv: func(name string) string { return " of " + name + "\n" }}}
 	if got := o.secret("KEY"); got != "of KEY" || o.secret("") != "" {
 		t.Errorf("%q", got)
 	}
@@ -398,7 +398,7 @@ func TestASecretThatAManifestNames(t *testing.T) {
 
 func TestRetriesAreReportedWithTheirTurn(t *testing.T) {
 	s := setUp(t)
-	s.opts.OpenModel = func(_ tasks.Job, _ string, on Notices) (Conversation, error) {
+	s.opts.Equipment.OpenModel = func(_ tasks.Job, _ string, on Notices) (Conversation, error) {
 		return Conversation{Model: streamFunc(func() (model.Response, error) {
 			on.Retry(event.Retry{})
 			return model.Response{Text: "ok"}, nil

@@ -192,7 +192,6 @@ func crowded() map[string]int {
 	return map[string]int{
 		"tools/shell/walker": 138,
 		"tools/shell/call":   56,
-		"runner/work":        55,
 	}
 }
 

@@ -1,0 +1,129 @@
+package runner
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/runner/ending"
+	"github.com/millhand/millhand/runner/site"
+	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tools"
+)
+
+// Equipment is what sessions use.
+type Equipment struct {
+	// OpenModel opens the model of a job, or of a child session: then child is the
+	// name of its agent, and the job's model is the child's.
+	OpenModel func(j tasks.Job, child string, on Notices) (Conversation, error)
+	// Facts returns the properties of a model. It may be nil.
+	Facts  func(model string) ModelFacts
+	Custom []tools.Tool                          // of the manifests
+	Proxy  func(*http.Request) (*url.URL, error) // for requests to remote MCP servers; nil: no proxy
+}
+
+// Conversation is a model for one session. Finish is called after the session, and
+// returns an error if it did not go as expected, for example for a script with unused
+// turns. Price returns the maximum cost of a request; nil if it is unknown.
+type Conversation struct {
+	Model  model.Model
+	Finish func() error
+	Price  func(money.Usage) money.USD
+	// As is the model id that determines tools and facts: for a recording, that of
+	// the recorded model.
+	As string
+}
+
+// Notices are what the model of a session calls.
+type Notices struct {
+	// Retry is called for each retried request, for each wait for a provider that is down, and for
+	// each change of the model; the turn is not its concern.
+	Retry func(event.Retry)
+	// Pause stops the job's time limit until resume is called, because its provider is down.
+	Pause func() (resume func())
+}
+
+// ModelFacts are properties of a model other than its price.
+type ModelFacts struct {
+	Images, PDFs bool // supported attachments
+	Context      int  // context window: maximum tokens of a request and its response; 0 if unknown
+	MaxOutput    int  // maximum tokens of a response; 0 if unknown
+
+	// Like is the model whose instructions and tools it gets; "" for those of its own name.
+	Like string
+}
+
+// agentRun is what the sessions of a run share.
+type agentRun struct {
+	sites     *site.Run
+	opts      *site.Options
+	budget    *money.Budget
+	equipment Equipment
+	version   string // of millhand
+	program   scriptProgram
+
+	mu      sync.Mutex
+	refused map[string]string // by provider or model: why it can't be used
+}
+
+// newAgentRun returns what the sessions of a run share.
+func newAgentRun(sites *site.Run, o *site.Options, budget *money.Budget, e Equipment, version string) *agentRun {
+	return &agentRun{sites: sites, opts: o, budget: budget, equipment: e, version: version, refused: map[string]string{}}
+}
+
+// refuse records that a provider rejected the credentials, or does not have a model:
+// further requests would fail the same way. For a job with fallbacks, the model that
+// failed is unknown.
+func (r *agentRun) refuse(j tasks.Job, end *ending.Stop) {
+	if len(j.Fallback) > 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if end.Code == event.CodeAuth || end.Code == event.CodeQuota {
+		r.refused[provider(j.Model)] = end.Detail
+	}
+	if end.Code == event.CodeModel {
+		r.refused[j.Model] = end.Detail
+	}
+}
+
+// refuses returns why a model can't be used; "" if that is not known.
+func (r *agentRun) refuses(name string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return cmp.Or(r.refused[provider(name)], r.refused[name])
+}
+
+// provider is the prefix of a model's name.
+func provider(name string) string {
+	before, _, _ := strings.Cut(name, "/")
+	before, _, _ = strings.Cut(before, ":")
+	return before
+}
+
+// agentJob is a running job, with what its sessions share.
+type agentJob struct {
+	*site.Job
+	run     *agentRun
+	opts    *site.Options // of the run
+	refused refusals      // of its sessions
+}
+
+// job returns the job for a specification of the plan.
+func (r *agentRun) job(spec tasks.Job) *agentJob {
+	return &agentJob{Job: r.sites.Job(spec), run: r, opts: r.opts}
+}
+
+// secret returns the value of a variable in a manifest; "" for none.
+func (j *agentJob) secret(variable string) string {
+	if variable == "" {
+		return ""
+	}
+	return strings.TrimSpace(j.opts.Getenv(variable))
+}
