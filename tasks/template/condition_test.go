@@ -1,25 +1,47 @@
-package expand
+package template
 
 import (
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/form"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
-// conditional loads a task with a condition, written as YAML has it.
-func conditional(t *testing.T, condition string, o tasks.Overrides) (*tasks.Plan, error) {
+// conditioned is what a condition is for one job.
+type conditioned struct {
+	skip string
+	rest *tasks.Condition
+}
+
+// conditional reads the if of a task, written as YAML has it, and decides it for a job of the task. It is in line 9
+// of its file, m.yaml.
+func conditional(t *testing.T, condition string, vars map[string]string) (conditioned, []string) {
 	t.Helper()
-	return loadText(t, head+`vars: {on: yes, off: false, none: "", v: 5.10, it: "it's"}
-repos: [{path: api, ref: v1.0}]
-tasks:
-  - id: care
-    prompt: p
-    matrix: {os: [linux], include: [{os: linux, note: slow}]}
-    if: `+condition+"\n", map[string]string{"api/": ""}, o)
+	known := map[string]string{"on": "yes", "off": "false", "none": "", "v": "5.10", "it": "it's"}
+	maps.Copy(known, vars)
+	found := problem.NewCollector()
+	src := &form.Source{File: problem.File{Name: "m.yaml", Found: found}}
+	var got conditioned
+	if v, ok := src.Parse([]byte(strings.Repeat("\n", 8) + "    if: " + condition + "\n")); ok {
+		entries, _ := v.Entries()
+		if c, ok := ConditionForm.Read(entries[0]); ok {
+			c.CheckNames(known, []string{"note", "os"})
+			got.skip, got.rest = c.Decide(Scope{
+				Vars: known, Matrix: map[string]string{"os": "linux", "note": "slow"}, Task: "care", Repo: tasks.Repo{Name: "api", Ref: "v1.0"},
+				Getenv: func(name string) string { return map[string]string{"BUILD": "17"}[name] },
+			})
+		}
+	}
+	if err := found.Err(); err != nil {
+		return got, strings.Split(err.Error(), "\n")
+	}
+	return got, nil
 }
 
 func TestConditionsAreReduced(t *testing.T) {
@@ -69,16 +91,16 @@ func TestConditionsAreReduced(t *testing.T) {
       repo.has('a')`, `&&(repo.has("a"))`},
 	} {
 		t.Run(tt.condition, func(t *testing.T) {
-			p, err := conditional(t, tt.condition, tasks.Overrides{})
-			if err != nil {
-				t.Fatal(err)
+			c, problems := conditional(t, tt.condition, nil)
+			if problems != nil {
+				t.Fatal(problems)
 			}
-			got, j := holds, p.Jobs[0]
+			got := holds
 			switch {
-			case j.Skip != "":
+			case c.skip != "":
 				got = not
-			case j.If != nil:
-				got = j.If.Left()
+			case c.rest != nil:
+				got = c.rest.Left()
 			}
 			if got != tt.want {
 				t.Errorf("%s, want %s", got, tt.want)
@@ -88,15 +110,12 @@ func TestConditionsAreReduced(t *testing.T) {
 }
 
 func TestASkippedJobHasAReason(t *testing.T) {
-	p, err := conditional(t, "${{ vars.on   ==\n      'no' }}", tasks.Overrides{})
-	if err != nil {
-		t.Fatal(err)
+	c, problems := conditional(t, "${{ vars.on   ==\n      'no' }}", nil)
+	if want := "its condition does not hold: vars.on == 'no'"; problems != nil || c.skip != want {
+		t.Errorf("%q, want %q, %q", c.skip, want, problems)
 	}
-	if want := "its condition does not hold: vars.on == 'no'"; p.Jobs[0].Skip != want {
-		t.Errorf("%q, want %q", p.Jobs[0].Skip, want)
-	}
-	if p, err = conditional(t, "vars.on == 'no'", tasks.Overrides{Vars: map[string]string{"on": "no"}}); err != nil || p.Jobs[0].Skip != "" {
-		t.Errorf("the command line's variable was not seen: %v", err)
+	if c, problems = conditional(t, "vars.on == 'no'", map[string]string{"on": "no"}); problems != nil || c.skip != "" {
+		t.Errorf("the other value of a variable was not seen: %q, %q", c.skip, problems)
 	}
 }
 
@@ -120,12 +139,12 @@ func TestConditionReadsRepositoryLazily(t *testing.T) {
 		{`repo.has('!') || repo.has('b')`, "b", false, "!", broken},
 	} {
 		t.Run(tt.condition+" with "+tt.files, func(t *testing.T) {
-			p, err := conditional(t, `"`+strings.ReplaceAll(tt.condition, `"`, `\"`)+`"`, tasks.Overrides{})
-			if err != nil {
-				t.Fatal(err)
+			c, problems := conditional(t, `"`+strings.ReplaceAll(tt.condition, `"`, `\"`)+`"`, nil)
+			if problems != nil {
+				t.Fatal(problems)
 			}
 			var asked []string
-			got, err := p.Jobs[0].If.Holds(func(path string) (bool, error) {
+			got, err := c.rest.Holds(func(path string) (bool, error) {
 				asked = append(asked, path)
 				if path == "!" {
 					return false, broken
@@ -135,7 +154,7 @@ func TestConditionReadsRepositoryLazily(t *testing.T) {
 			if got != tt.want || !errors.Is(err, tt.err) || strings.Join(asked, " ") != tt.asked {
 				t.Errorf("%v, %v after asking for %q, want %v, %v after %q", got, err, asked, tt.want, tt.err, tt.asked)
 			}
-			if s := p.Jobs[0].If.String(); s != tt.condition {
+			if s := c.rest.String(); s != tt.condition {
 				t.Errorf("written as %q", s)
 			}
 		})
@@ -195,8 +214,7 @@ func TestConditionsThatAreRefused(t *testing.T) {
 		{"a tag", `!vars.on`, []string{`9:9: the tag "!vars.on" is not supported; remove it, or put a string that starts with ! in quotes`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := conditional(t, tt.condition, tasks.Overrides{})
-			got := lines(t, err)
+			_, got := conditional(t, tt.condition, nil)
 			for i := range got {
 				got[i] = strings.TrimPrefix(got[i], "m.yaml:")
 			}
