@@ -87,25 +87,6 @@ func TestMistakesInWhatAManifestDefines(t *testing.T) {
 			`m.yaml:12:67: the environment variable NOPE is not set; set it, or use vars: for a value of the manifest`,
 			`m.yaml:12:97: "x" contains a line break after its variables are filled in; write one line`,
 		}},
-		{"keys in plain sight", `providers:
-  a: {kind: openai, base_url: "https://h/v1", headers: {Authorization: Bearer abc, X-Team: x}, query: {api-key: abc}}
-  b: {kind: openai, base_url: "https://h/v1", headers: {authorization: "Bearer ${{ env.HOME }}"}}
-  c: {kind: openai, base_url: "http://models.example.com/v1", key_env: C_KEY}
-  d: {kind: openai, base_url: "http://8.8.8.8/v1", headers: {X-Api-Key: "${{ env.HOME }}"}}
-  e: {kind: openai, base_url: "http://models.example.com/v1"}
-  f: {kind: openai, base_url: "http://10.1.2.3:8000/v1", key_env: F_KEY}
-  g: {kind: openai, base_url: "http://gateway.corp.internal/v1", key_env: G_KEY}
-  h: {kind: openai, base_url: "http://127.0.0.1:8000/v1", key_env: H_KEY}
-  i: {kind: openai, base_url: "http://litellm:4000/v1", key_env: I_KEY}
-  j: {kind: openai, base_url: "https://h/v1", headers: {content-type: text/plain, Host: other}}
-` + oneTask, []string{
-			`m.yaml:2:57: "Authorization" contains a key in plain text; write ${{ env.NAME }}, or name the variable of the key with key_env:`,
-			`m.yaml:2:104: "api-key" contains a key in plain text; write ${{ env.NAME }}, or name the variable of the key with key_env:`,
-			`m.yaml:4:3: the key of provider "c" would be sent unencrypted; write base_url: https://...`,
-			`m.yaml:5:3: the key of provider "d" would be sent unencrypted; write base_url: https://...`,
-			`m.yaml:11:57: header "content-type" is set by millhand; remove it`,
-			`m.yaml:11:83: header "Host" is set by millhand; remove it`,
-		}},
 		{"keys that commands must not see", `profiles: {p: {env: [CI, HOUSE_TOKEN, SEARCH_TOKEN, Other_Api_Key]}}
 providers: {house: {kind: openai, base_url: "https://h/v1", key_env: HOUSE_TOKEN}}
 search: {backend: exa, key_env: SEARCH_TOKEN}
@@ -118,94 +99,6 @@ search: {backend: exa, key_env: SEARCH_TOKEN}
 ` + oneTask, []string{
 			`m.yaml:1:34: "AWS_SECRET_ACCESS_KEY" is a credential of a cloud, with which models can be called, and commands must not see it; remove it, or pass a credential with fewer rights in a variable with another name`,
 			`m.yaml:1:57: "AZURE_CLIENT_SECRET" is a credential of a cloud, with which models can be called, and commands must not see it; remove it, or pass a credential with fewer rights in a variable with another name`,
-		}},
-		{"a search without its backend", "search: {url: 'https://h'}\n" + oneTask, []string{
-			`m.yaml:1:1: missing key "backend" in "search"; add backend: exa or backend: json`,
-		}},
-		{"a search without its url", "search: {backend: json}\n" + oneTask, []string{
-			`m.yaml:1:1: missing key "url" in "search"; add url: https://HOST/search`,
-		}},
-		{"a search of others", "search: {backend: google, url: localhost, key_env: 5}\n" + oneTask, []string{
-			`m.yaml:1:19: "backend" must be one of exa, json, not "google"; write one of them`,
-			`m.yaml:1:32: "url" is not an http or https URL; write for example https://HOST/v1`,
-			`m.yaml:1:52: "key_env" must be a string, not the number 5; put it in quotes`,
-		}},
-		{"tools", `tools:
-  9x: {description: a, command: b}
-  bash: {description: a, command: b}
-  Write: {description: a, command: b}
-  c: {}
-  C: {description: a, command: b}
-  d: {description: a, command: [], time: 5, read_only: on}
-  e: {description: a, command: [./nope, x]}
-  f: {description: a, command: [s.yaml]}
-  g: {description: a, command: [./s.yaml]}
-  h: {description: a, command: "x ${{ vars.x }}"}
-  i: {description: a, command: [x, [y]]}
-  j: {description: a, command: b, parameters: {type: array}}
-  k: {description: a, command: b, parameters: [a]}
-` + oneTask, []string{
-			`m.yaml:2:3: invalid tool name "9x"; use up to 64 letters, digits, _ and -, starting with a letter`,
-			`m.yaml:3:3: the tool name "bash" is reserved; choose another`,
-			`m.yaml:4:3: the tool name "Write" is reserved; choose another`,
-			`m.yaml:5:3: missing key "description" in "c"; add description: TEXT`,
-			`m.yaml:5:3: missing key "command" in "c"; add command: COMMAND`,
-			`m.yaml:6:3: the tool name "C" differs from another only in case; choose another`,
-			`m.yaml:7:32: "command" is empty; write a program and its arguments`,
-			`m.yaml:7:42: "time" must be a duration, not the number 5; write it with its unit, such as 90s, 20m or 1h30m`,
-			`m.yaml:7:56: "read_only" must be true or false, not the string "on"; write true`,
-			`m.yaml:8:32: program "./nope": not found; check its path; it is relative to the manifest`,
-			`m.yaml:10:32: program "./s.yaml" is not executable; run chmod +x, or name its interpreter first`,
-			`m.yaml:11:32: "command" must not contain variables; write a fixed command; tools and hooks read JSON from standard input`,
-			`m.yaml:12:36: entry 2 of "command" must be a string, number or boolean, not a list; write one value`,
-			`m.yaml:13:54: the schema must be that of an object; write type: object`,
-			`m.yaml:14:47: "parameters" must be a JSON Schema, not a list; write for example {type: object, properties: {summary: {type: string}}}`,
-		}},
-		{"schemas", head + `tasks:
-- {id: a, prompt: p, output: {schema: x, foo: y}}
-- {id: b, prompt: p, output: {schema: {type: string}}}
-- {id: c, prompt: p, output: {schema: {properties: {a: {type: [string, txt]}}}}}
-- {id: d, prompt: p, output: {schema: {properties: {"a/b": {pattern: "("}}}}}
-- {id: e, prompt: p, output: {schema: {properties: {a: {$ref: "https://h/s.json"}, b: [{$ref: s.json}]}}}}
-- {id: f, prompt: p, output: {schema: {$ref: "#/$defs/x"}}}
-- {id: g, prompt: p, output: {schema: {required: a, maxProperties: .nan}}}
-- {id: h, prompt: p, output: {schema: {required: [a, 5]}}}
-- {id: i, prompt: p, output: {schema: {$schema: "https://h/mine"}}}
-- {id: j, prompt: p, output: {schema: {properties: {a: 1, a: {}}}}}
-- {id: k, prompt: p, output: [a]}
-`, []string{
-			`m.yaml:4:39: invalid output schema "x"; write findings, which is built in, or a JSON Schema such as {type: object, properties: {summary: {type: string}}}`,
-			`m.yaml:4:42: unknown key "foo"; known here: file, schema`,
-			`m.yaml:5:46: the schema must be that of an object; write type: object`,
-			`m.yaml:6:72: invalid JSON Schema: value must be one of 'array', 'boolean', 'integer', 'null', 'number', 'object', 'string'; compare it with json-schema.org`,
-			`m.yaml:7:70: invalid JSON Schema: '(' is not valid regex: error parsing regexp: missing closing ): ` + "`(`" + `; compare it with json-schema.org`,
-			`m.yaml:8:63: "$ref" refers to a schema outside of this one; write what it stands for under "$defs", and "#/$defs/NAME" here`,
-			`m.yaml:8:95: "$ref" refers to a schema outside of this one; write what it stands for under "$defs", and "#/$defs/NAME" here`,
-			`m.yaml:9:46: invalid JSON Schema: '#/$defs/x' not found; compare it with json-schema.org`,
-			`m.yaml:10:68: "maxProperties" must be a number that JSON has, not the number .nan; write another, or put it in quotes`,
-			`m.yaml:11:54: invalid JSON Schema: got number, want string; compare it with json-schema.org`,
-			`m.yaml:12:49: invalid JSON Schema: draft 'https://h/mine' is not supported; compare it with json-schema.org`,
-			`m.yaml:13:56: invalid JSON Schema: got number, want boolean or object; compare it with json-schema.org`,
-			`m.yaml:13:59: duplicate key "a", first defined on line 13; keep one of them`,
-			`m.yaml:14:30: "output" must be a mapping, not a list; write KEY: VALUE`,
-		}},
-		{"the rest", `skills: [nope, s.yaml, 5]
-batch: on
-tool_output: {lines: 0, bytes: 99999999, foo: 1}
-effort: 5
-temperature: warm
-max_output: -1
-` + oneTask, []string{
-			`m.yaml:1:10: directory "nope": not found; check its path; it is relative to the manifest`,
-			`m.yaml:1:16: "s.yaml" is not a directory; name the directory that contains the skills' directories`,
-			`m.yaml:1:24: entry 3 of "skills" must be a string, not the number 5; put it in quotes`,
-			`m.yaml:2:8: "batch" must be true or false, not the string "on"; write true`,
-			`m.yaml:3:22: "lines" must be an integer from 1 to 1000000, not the number 0; write 1 or more`,
-			`m.yaml:3:32: "bytes" must be an integer from 1 to 10485760, not the number 99999999; write 10485760 or less`,
-			`m.yaml:3:42: unknown key "foo"; known here: bytes, lines`,
-			`m.yaml:4:9: "effort" must be a string, not the number 5; put it in quotes`,
-			`m.yaml:5:14: "temperature" must be a number from 0 to 2, not the string "warm"; write for example 0.2`,
-			`m.yaml:6:13: "max_output" must be an integer of at least 1, not the number -1; write 1 or more`,
 		}},
 	})
 }

@@ -50,18 +50,3 @@ func TestFollowIsTheStrictestOfAllManifests(t *testing.T) {
 		}
 	}
 }
-
-func TestProblemsOfFollow(t *testing.T) {
-	checkMistakes(t, []mistake{
-		{"settings of follow", `version: 1
-model: openai/m
-follow: {on: [], attempts: 0, cost: 0, stale: 0d, when: now}
-tasks: [{id: a, prompt: p}]`, []string{
-			`m.yaml:3:14: "on" is empty; write for example [checks], or remove it for all`,
-			`m.yaml:3:28: "attempts" must be an integer from 1 to 100, not the number 0; write 1 or more`,
-			`m.yaml:3:37: "cost" must be more than 0; remove it for no limit`,
-			`m.yaml:3:47: "stale" must be from 1d to 3650d; write for example 30d`,
-			`m.yaml:3:51: unknown key "when"; known here: attempts, cost, on, stale`,
-		}},
-	})
-}

@@ -79,61 +79,6 @@ func TestRepositoriesAreFoundInEveryWay(t *testing.T) {
 	}
 }
 
-func TestMistakesInRepositories(t *testing.T) {
-	checkMistakes(t, []mistake{
-		{"repositories", `tasks:
-- id: a
-  prompt: p
-  repos:
-  - 5
-  - {path: nope}
-  - {path: m.yaml}
-  - {url: x}
-  - {file: x}
-  - {glob: x}
-  - {path: ., copy: .}
-  - {path: ., depth: 1, include: [a]}
-  - {copy: d, depth: 1}
-  - {url: "https://h/a", exclude: [a]}
-  - {url: "https://h/a", depth: -1}
-  - {glob: "[x"}
-  - {glob: "{d,e/f}"}
-  - {glob: "d*", include: ["[x"]}
-  - {}
-  - {copy: d, ref: main}
-  - {path: ., ref: "-x"}
-  - {path: .}
-  - {path: ./d/..}
-  - {path: 5}
-version: 1
-model: openai/m
-`, []string{
-			`m.yaml:5:5: entry 1 of "repos" must be a mapping, not the number 5; write KEY: VALUE`,
-			`m.yaml:6:12: directory "nope": not found; check its path; it is relative to the manifest`,
-			`m.yaml:7:12: "m.yaml" is not a directory; name the directory of a repository`,
-			`m.yaml:8:11: "x" is not the URL of a repository; write https://HOST/PATH, ssh://HOST/PATH or git@HOST:PATH`,
-			`m.yaml:9:12: list "x": not found; check its path; it is relative to the manifest`,
-			`m.yaml:10:12: no git repository matches "x"; check the pattern; it is relative to the manifest`,
-			`m.yaml:11:5: a repository must have exactly one of path, copy, url, file, glob, github, gitlab and gitea; write for example {path: DIR}, {url: URL}, {file: LIST}, {glob: PATTERN} or {github: {org: NAME}}`,
-			`m.yaml:12:15: "depth" is not supported with path; remove it; it is for url, file, github, gitlab and gitea`,
-			`m.yaml:12:25: "include" is not supported with path; remove it; it is for file and glob`,
-			`m.yaml:13:15: "depth" is not supported with copy; remove it; it is for url, file, github, gitlab and gitea`,
-			`m.yaml:14:26: "exclude" is not supported with url; remove it; it is for file and glob`,
-			`m.yaml:15:33: "depth" must be an integer from 0 to 2147483647, not the number -1; write 0 or more`,
-			`m.yaml:16:12: invalid pattern "[x"; close its brackets, and write no / in them`,
-			`m.yaml:17:12: invalid pattern "{d,e/f}"; close its brackets, and write no / in them`,
-			`m.yaml:18:12: no git repository matches "d*"; check the pattern; it is relative to the manifest`,
-			`m.yaml:18:28: invalid glob "[x"; close its brackets`,
-			`m.yaml:19:5: a repository must have exactly one of path, copy, url, file, glob, github, gitlab and gitea; write for example {path: DIR}, {url: URL}, {file: LIST}, {glob: PATTERN} or {github: {org: NAME}}`,
-			`m.yaml:20:15: ref is not supported with copy; remove it, or use path`,
-			`m.yaml:21:20: invalid revision "-x"; name a branch, a tag or a commit`,
-			`m.yaml:22:5: duplicate repository ".", first on line 21; keep one of them`,
-			`m.yaml:23:5: duplicate repository ".", first on line 21; keep one of them`,
-			`m.yaml:24:12: "path" must be a string, not the number 5; put it in quotes`,
-		}},
-	})
-}
-
 // After a mistake in repos it is not known where jobs work, so what they would share with
 // other jobs is not reported: their branches, their output files, and names for --only.
 func TestMistakesInRepositoriesCauseNoOthers(t *testing.T) {

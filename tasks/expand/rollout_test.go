@@ -99,8 +99,6 @@ func TestRolloutProblems(t *testing.T) {
 			`m.yaml:4:72: "per_hour" counts pull requests, but no task creates them; set publish: {mode: pr} on a task, or remove it`,
 			`m.yaml:4:85: "ci_minutes" counts pull requests, but no task creates them; set publish: {mode: pr} on a task, or remove it`,
 		}},
-		{"not a mapping", head + "rollout: true\n", []string{`m.yaml:4:10: "rollout" must be a mapping, not the boolean true; write KEY: VALUE`}},
-		{"no waves", head + "rollout: {waves: []}\n", []string{`m.yaml:4:18: "waves" is empty; write for example [10, 25%, 100%], or remove it`}},
 	})
 }
 
