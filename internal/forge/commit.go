@@ -34,9 +34,8 @@ func (c *Client) Kind() Kind { return c.kind }
 // Commit makes a commit with the forge's own signature on a branch, and returns its hash. Its author is the
 // user of the token. The error matches [ErrConflict] if the branch is not at the parent.
 func (c *Client) Commit(ctx context.Context, p Path, n NewCommit) (hash string, err error) {
-	g, ok := c.api.(GitHubAPI)
-	if !ok {
+	if !c.Signs() {
 		return "", fmt.Errorf("make a commit in %s: %w by %s", p, ErrInvalid, c.kind)
 	}
-	return g.Commit(ctx, p, n)
+	return c.api.Commit(ctx, p, n)
 }

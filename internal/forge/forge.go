@@ -183,11 +183,9 @@ type API interface {
 	// Created returns when a pull request was created.
 	Created(ctx context.Context, p Path, number int64) (time.Time, error)
 	CheckTime(ctx context.Context, p Path, sha string) (time.Duration, error)
-}
-
-// GitHubAPI is what only GitHub has.
-type GitHubAPI interface {
+	// Commit makes a commit; an error for forges without a signature of their own.
 	Commit(ctx context.Context, p Path, n NewCommit) (hash string, err error)
+	// Workflows implements [Client.Workflows].
 	Workflows(ctx context.Context, p Path) (missing string, known bool, err error)
 }
 

@@ -13,11 +13,7 @@ const WorkflowFiles = ".github/workflows"
 // with the fix; "" if it can. It is unknown for tokens whose permissions GitHub does not
 // report, such as fine-grained ones. Other forges require no permission.
 func (c *Client) Workflows(ctx context.Context, p Path) (missing string, known bool, err error) {
-	g, ok := c.api.(GitHubAPI)
-	if !ok {
-		return "", true, nil
-	}
-	return g.Workflows(ctx, p)
+	return c.api.Workflows(ctx, p)
 }
 
 // RefusesWorkflow reports whether the message of a rejected push is GitHub's about a token

@@ -112,6 +112,16 @@ func login(j *sdk.User) string {
 	return j.UserName
 }
 
+// Commit implements [forge.API]. Gitea signs no commits of its API.
+func (a *API) Commit(context.Context, forge.Path, forge.NewCommit) (string, error) {
+	return "", errors.ErrUnsupported
+}
+
+// Workflows implements [forge.API]. Gitea requires no permission for files of a workflow.
+func (a *API) Workflows(context.Context, forge.Path) (missing string, known bool, err error) {
+	return "", true, nil
+}
+
 // App implements [forge.API]. Each token has a user.
 func (a *API) App(context.Context, string) (string, error) { return "", forge.ErrNotFound }
 

@@ -20,7 +20,7 @@ import (
 	"github.com/millhand/millhand/internal/forge"
 )
 
-// API implements [forge.API] and [forge.GitHubAPI].
+// API implements [forge.API].
 type API struct {
 	*forge.Sender
 	gh *gh.Client

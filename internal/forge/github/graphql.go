@@ -107,7 +107,7 @@ func (a *API) blocked(ctx context.Context, p forge.Path, pr forge.PullRequest) (
 
 const commitDocument = "mutation($input: CreateCommitOnBranchInput!) { createCommitOnBranch(input: $input) { commit { oid } } }"
 
-// Commit implements [forge.GitHubAPI].
+// Commit implements [forge.API].
 func (a *API) Commit(ctx context.Context, p forge.Path, n forge.NewCommit) (hash string, err error) {
 	type addition struct {
 		Path     string `json:"path"`

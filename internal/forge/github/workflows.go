@@ -12,7 +12,7 @@ import (
 // actionsUser is the user of the token that GitHub creates for a workflow.
 const actionsUser = "github-actions[bot]"
 
-// Workflows implements [forge.GitHubAPI].
+// Workflows implements [forge.API].
 func (a *API) Workflows(ctx context.Context, p forge.Path) (missing string, known bool, err error) {
 	// The request comes first: it creates the token of an app.
 	var header http.Header

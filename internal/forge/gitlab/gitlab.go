@@ -78,6 +78,16 @@ func (a *API) Self(ctx context.Context, owner string) (string, error) {
 	return j.Username, nil
 }
 
+// Commit implements [forge.API]. GitLab signs no commits of its API.
+func (a *API) Commit(context.Context, forge.Path, forge.NewCommit) (string, error) {
+	return "", errors.ErrUnsupported
+}
+
+// Workflows implements [forge.API]. GitLab requires no permission for files of a workflow.
+func (a *API) Workflows(context.Context, forge.Path) (missing string, known bool, err error) {
+	return "", true, nil
+}
+
 // App implements [forge.API]. Each token has a user.
 func (a *API) App(context.Context, string) (string, error) { return "", forge.ErrNotFound }
 
