@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/tools/shell/program"
+
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/millhand/millhand/tools/shell/effect"
@@ -65,14 +67,14 @@ func (w *walker) applyOne(c call, e effect.Effect, first places) outcome {
 		return w.run(c, e)
 	case effect.Splits:
 		c.words = slices.Concat(c.words[:1], splitString(w, e.Word, c), e.Call.Words)
-		w.apply(c, programEffects("env", c.asRead())) // they may begin with options
+		w.apply(c, program.Effects("env", c.asRead())) // they may begin with options
 	}
 	return same(w.at)
 }
 
 // options walks what the options of a builtin do.
 func (w *walker) options(c call, p word.Parsed) {
-	w.apply(c, effectsOfOptions(p, c.asRead()))
+	w.apply(c, program.OfOptions(p, c.asRead()))
 }
 
 // enter changes the directory for what follows.

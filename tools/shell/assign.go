@@ -3,6 +3,8 @@ package shell
 import (
 	"strings"
 
+	"github.com/millhand/millhand/tools/shell/program"
+
 	"github.com/millhand/millhand/tools/shell/effect"
 	"github.com/millhand/millhand/tools/shell/word"
 
@@ -43,14 +45,14 @@ func subscript(w *walker, x syntax.ArithmExpr) {
 
 // setVariable reports a change of a variable that decides what a command runs.
 func setVariable(w *walker, name string, value word.Word, text string) {
-	if decidesWith(name, value) {
+	if program.DecidesWith(name, value) {
 		w.result.unknown(effect.ReasonEnvironment, text)
 	}
 }
 
 // changeVariable reports a change of such a variable by anything but an assignment.
 func changeVariable(w *walker, name string, n syntax.Node) {
-	if decides(name) {
+	if program.Decides(name) {
 		w.result.unknown(effect.ReasonEnvironment, source(w.frame.src, n))
 	}
 }

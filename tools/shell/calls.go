@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/tools/shell/program"
+
 	"github.com/millhand/millhand/tools/shell/effect"
 	"github.com/millhand/millhand/tools/shell/word"
 
@@ -107,7 +109,7 @@ func (c call) unreported(name string) bool {
 func (w *walker) record(c call) {
 	words := c.words
 	if words[0].Is("git") {
-		words = gitPlain(words)
+		words = program.PlainGit(words)
 	}
 	plain := word.Join(words).Text
 	key := reportKey{script: w.frame.id, from: c.words[0].From, plain: plain}

@@ -19,10 +19,10 @@
 // no state.
 //
 // The walker follows the syntax tree (walk.go) as a shell would: simple commands
-// (calls.go), functions (functions.go), expansions (words.go, expansions.go),
+// (calls.go), functions (functions.go), expansions (quotes.go, expansions.go),
 // assignments (assign.go), redirections (redirections.go) and builtins
 // (builtins.go). What it finds goes to findings.go, names of files by way of
-// access.go. How programs read their command lines is data, the table
-// programs.txt, which dispatch.go consults: to add a program, add a line. A
-// program whose arguments need a parser of their own has a function parseNAME.
+// access.go. What programs do with their arguments, package program knows; the
+// walker applies the effects that it returns (apply.go). To add a program, add a
+// line to its table.
 package shell

@@ -3,6 +3,8 @@ package shell
 import (
 	"strings"
 
+	"github.com/millhand/millhand/tools/shell/program"
+
 	"github.com/millhand/millhand/tools/shell/effect"
 	"github.com/millhand/millhand/tools/shell/word"
 
@@ -123,7 +125,7 @@ func (w *walker) suspectArithmetic(x syntax.ArithmExpr) {
 		switch n := n.(type) {
 		case *syntax.Lit:
 			w.computes = w.computes || syntax.ValidName(n.Value)
-			if decides(n.Value) {
+			if program.Decides(n.Value) {
 				w.result.unknown(effect.ReasonEnvironment, source(w.frame.src, x))
 			}
 		case *syntax.Word:

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/dev/nightly"
+	"github.com/millhand/millhand/tools/shell/program"
+
 	"github.com/millhand/millhand/tools/shell/effect"
 	"github.com/millhand/millhand/tools/shell/word"
 )
@@ -161,7 +163,7 @@ func (b bench) check(t *testing.T, line string, exact bool) (known bool) {
 	for _, words := range ran {
 		plain := strings.Join(words, " ")
 		if !slices.ContainsFunc(a.Commands, func(c Command) bool {
-			script := isShell(c.Program) && strings.Contains(c.Plain, " "+words[0]) // which is looked up in PATH
+			script := program.IsShell(c.Program) && strings.Contains(c.Plain, " "+words[0]) // which is looked up in PATH
 			return c.Program == words[0] && (!exact || c.Plain == plain) || script
 		}) {
 			t.Errorf("%s\nran %q, reported is\n%s", line, words, outline(a, nil))

@@ -1,10 +1,11 @@
-package shell
+package program
 
 import (
+	"strings"
+
 	"github.com/millhand/millhand/tools/shell/effect"
 	"github.com/millhand/millhand/tools/shell/script"
 	"github.com/millhand/millhand/tools/shell/word"
-	"mvdan.cc/sh/v3/syntax"
 )
 
 // parseAwk reports the files of awk and what its program does beyond printing.
@@ -46,11 +47,17 @@ func awkFiles(operands []word.Word, program bool) []word.Word {
 	}
 	var files []word.Word
 	for _, x := range operands {
-		if name, _, ok := x.Cut("="); !ok || !syntax.ValidName(name.Text) {
+		if name, _, ok := x.Cut("="); !ok || !isVariable(name.Text) {
 			files = append(files, x)
 		}
 	}
 	return files
+}
+
+// isVariable reports whether a text is the name of a variable.
+func isVariable(name string) bool {
+	letters := strings.Trim(name, "_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == ""
+	return letters && name != "" && (name[0] < '0' || name[0] > '9')
 }
 
 // awkProgram analyzes a program's text. It isn't parsed: whatever looks like a

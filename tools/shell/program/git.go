@@ -1,4 +1,4 @@
-package shell
+package program
 
 import (
 	"path"
@@ -11,7 +11,7 @@ import (
 
 // subcommand describes how a subcommand of git reads its arguments.
 type subcommand struct {
-	options    string // in the notation of options.go
+	options    string // in the notation of package word
 	first      bool   // options end at the first operand
 	looks      bool   // it changes nothing
 	files      bool   // operands are files
@@ -25,9 +25,9 @@ type subcommand struct {
 	operands   int    // only with so many operands
 }
 
-// gitPlain returns the words of a git command without the options before its
+// PlainGit returns the words of a git command without the options before its
 // subcommand.
-func gitPlain(words []word.Word) []word.Word {
+func PlainGit(words []word.Word) []word.Word {
 	p := word.ParseOptions(programTable().programs["git"].options, words[1:], true)
 	if len(p.Operands) == 0 {
 		return words

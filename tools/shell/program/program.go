@@ -1,4 +1,6 @@
-package shell
+// Package program knows how programs read their command lines (the table programs.txt), and returns what their arguments
+// do. It neither parses command lines nor knows where a command runs.
+package program
 
 import (
 	"path"
@@ -8,8 +10,8 @@ import (
 	"github.com/millhand/millhand/tools/shell/word"
 )
 
-// programEffects returns what a program does with its arguments.
-func programEffects(name string, c effect.Call) []effect.Effect {
+// Effects returns what a program does with its arguments.
+func Effects(name string, c effect.Call) []effect.Effect {
 	var e effect.List
 	k := programTable()
 	wrapper, wraps := k.wrappers[name]
@@ -28,18 +30,18 @@ func programEffects(name string, c effect.Call) []effect.Effect {
 	return e.All
 }
 
-// effectsOfOptions returns what a command's options do.
-func effectsOfOptions(p word.Parsed, c effect.Call) []effect.Effect {
+// OfOptions returns what a command's options do.
+func OfOptions(p word.Parsed, c effect.Call) []effect.Effect {
 	var e effect.List
 	optionEffects(&e, p, c)
 	return e.All
 }
 
-// isShell reports whether a program is a shell, which runs scripts.
-func isShell(name string) bool { return programTable().shells[name] }
+// IsShell reports whether a program is a shell, which runs scripts.
+func IsShell(name string) bool { return programTable().shells[name] }
 
-// isKnown reports whether a program has a meaning for the analysis.
-func isKnown(name string) bool {
+// IsKnown reports whether a program has a meaning for the analysis.
+func IsKnown(name string) bool {
 	k := programTable()
 	_, wraps := k.wrappers[name]
 	_, manages := k.managers[name]

@@ -1,4 +1,4 @@
-package shell
+package program
 
 import (
 	"slices"
@@ -11,7 +11,7 @@ import (
 // wrapper describes how a program that runs another finds it on its command line.
 // An option that isn't described makes the command unknown.
 type wrapper struct {
-	options string                                             // in the notation of options.go
+	options string                                             // in the notation of package word
 	before  string                                             // operands before the command: "-" not a file, "<" a file that is read, ">" one that is written
 	idle    string                                             // options with which it runs nothing
 	assigns bool                                               // assignments may precede the command

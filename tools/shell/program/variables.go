@@ -1,4 +1,4 @@
-package shell
+package program
 
 import (
 	"slices"
@@ -7,16 +7,16 @@ import (
 	"github.com/millhand/millhand/tools/shell/word"
 )
 
-// decides reports whether a variable decides what a later command runs, or
+// Decides reports whether a variable decides what a later command runs, or
 // how its words are read.
-func decides(name string) bool {
+func Decides(name string) bool {
 	k := programTable()
 	return !k.harmlessVariables[name] && k.variables.has(name) || startsProgram(name)
 }
 
-// decidesWith is decides for a variable that is set to a value.
-func decidesWith(name string, value word.Word) bool {
-	return decides(name) && (!startsProgram(name) || !harmless(value)) || injects(name, value)
+// DecidesWith is decides for a variable that is set to a value.
+func DecidesWith(name string, value word.Word) bool {
+	return Decides(name) && (!startsProgram(name) || !harmless(value)) || injects(name, value)
 }
 
 // injects reports whether a variable adds options to a program that make it run

@@ -1,4 +1,4 @@
-package shell
+package program
 
 import (
 	"slices"
@@ -11,7 +11,7 @@ import (
 // program describes how a program that works on files names them on its command
 // line.
 type program struct {
-	options    string                                   // in the notation of options.go; options that aren't described are flags
+	options    string                                   // in the notation of package word; options that aren't described are flags
 	use        string                                   // what the operands are, see below
 	skip       int                                      // operands before those
 	instead    string                                   // options that replace the skipped operands
