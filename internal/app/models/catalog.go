@@ -54,7 +54,8 @@ func NewCatalog(table *prices.Table, providers []string, getenv func(string) str
 	for i, name := range names {
 		kind, ok := provider.Lookup(name)
 		if !ok {
-			return Catalog{}, nil, fmt.Errorf("unknown provider %q: use one of %s", name, strings.Join(slices.DeleteFunc(kinds.Names(), func(name string) bool { return strings.HasPrefix(name, "openai-") }), ", "))
+			known := slices.DeleteFunc(kinds.Names(), func(name string) bool { return strings.HasPrefix(name, "openai-") })
+			return Catalog{}, nil, fmt.Errorf("unknown provider %q: use one of %s", name, strings.Join(known, ", "))
 		}
 		names[i] = kind.Name // resolves aliases such as gemini
 	}

@@ -57,7 +57,8 @@ var (
 
 // restricts matches names of keys that may restrict agents.
 var restricts = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)permi|den(y|ie)|allow|tools?|disab|enab|block|restrict|read[-_]?only|sandbox|polic|forb|approv|confirm|protect|guard|limit|trust|whitelist|blacklist|exclu|effect|decision|^rules?$|^asks?$|^version$`)
+	return regexp.MustCompile(`(?i)permi|den(y|ie)|allow|tools?|disab|enab|block|restrict|read[-_]?only|` +
+		`sandbox|polic|forb|approv|confirm|protect|guard|limit|trust|whitelist|blacklist|exclu|effect|decision|^rules?$|^asks?$|^version$`)
 })
 
 // restrictsFile matches names of files in .opencode that may restrict agents.

@@ -220,7 +220,9 @@ func temporary(err error) bool {
 	case errors.As(err, &api):
 		return api.Code >= 500 && api.ErrorCode != jetstream.JSErrCodeJetStreamNotEnabled && api.ErrorCode != jetstream.JSErrCodeJetStreamNotEnabledForAccount
 	case errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, jetstream.ErrKeyNotFound), errors.Is(err, jetstream.ErrKeyExists),
-		errors.Is(err, jetstream.ErrMsgNotFound), errors.Is(err, jetstream.ErrObjectNotFound), errors.Is(err, jetstream.ErrBadObjectMeta), errors.Is(err, jetstream.ErrDigestMismatch), errors.Is(err, nats.ErrMaxPayload), errors.Is(err, context.Canceled), errors.Is(err, jetstream.ErrMsgAlreadyAckd), errors.Is(err, ErrLost):
+		errors.Is(err, jetstream.ErrMsgNotFound), errors.Is(err, jetstream.ErrObjectNotFound), errors.Is(err, jetstream.ErrBadObjectMeta),
+		errors.Is(err, jetstream.ErrDigestMismatch), errors.Is(err, nats.ErrMaxPayload), errors.Is(err, context.Canceled),
+		errors.Is(err, jetstream.ErrMsgAlreadyAckd), errors.Is(err, ErrLost):
 		return false
 	}
 	return true

@@ -97,7 +97,10 @@ func Fork(ctx context.Context, w world.World, given ForkOptions) error {
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err))
 	}
-	return Start(ctx, w, o, c.With(narrowed), Starting{ID: id, Log: log, History: forked, fork: fork, Claim: func() (*rundir.Dir, error) { return rundir.Claim(ctx, o.Plan.In(w), o.ReportDir, id, w.Clock()) }})
+	return Start(ctx, w, o, c.With(narrowed), Starting{
+		ID: id, Log: log, History: forked, fork: fork,
+		Claim: func() (*rundir.Dir, error) { return rundir.Claim(ctx, o.Plan.In(w), o.ReportDir, id, w.Clock()) },
+	})
 }
 
 // forkReports returns the report directory of a fork; "" for the default. That of the other

@@ -179,8 +179,21 @@ func (r reopened) revert(ctx context.Context, w world.World, o Options, plan *ta
 	done, err = runner.Revert(ctx, plan, runner.Options{
 		About: runner.About{Version: w.Version, StartedBy: StartedBy(w.Getenv), Invocation: o.Invocation, Head: events.Head}, Broken: broken,
 		Options: site.Options{
-			RunID: r.Past.Run.ID, Dir: r.Out.Files(), Work: r.Out.Work(), Trees: site.Trees{Left: r.Out.Leave, Discard: r.Out.Discard}, Private: r.Out.Private(o.Plan.In(w), trees), Git: w.GitEnv(), Preflight: ready, Level: level, Sandbox: state,
-			System: sandbox.NewPrivate(w.System...), Getenv: w.Getenv, Redact: known, Now: w.Now, Emit: emit, History: to,
+			RunID:     r.Past.Run.ID,
+			Dir:       r.Out.Files(),
+			Work:      r.Out.Work(),
+			Trees:     site.Trees{Left: r.Out.Leave, Discard: r.Out.Discard},
+			Private:   r.Out.Private(o.Plan.In(w), trees),
+			Git:       w.GitEnv(),
+			Preflight: ready,
+			Level:     level,
+			Sandbox:   state,
+			System:    sandbox.NewPrivate(w.System...),
+			Getenv:    w.Getenv,
+			Redact:    known,
+			Now:       w.Now,
+			Emit:      emit,
+			History:   to,
 		},
 	})
 	if unwritten := r.Out.Finish(emit, events, fold, broken); unwritten != nil {

@@ -206,7 +206,11 @@ func (s *Step) readKey() (string, error) {
 
 // runWorld is the world of the run.
 func (s *Step) runWorld() world.World {
-	return world.World{In: strings.NewReader(""), Out: s.out, Err: s.log, Dir: s.Dir, Getenv: s.environment(s.in), Secrets: append(slices.Clip(s.Secrets), s.in.key), Now: s.Now, Proxy: s.Proxy, Version: s.Version}
+	return world.World{
+		In: strings.NewReader(""), Out: s.out, Err: s.log, Dir: s.Dir,
+		Getenv: s.environment(s.in), Secrets: append(slices.Clip(s.Secrets), s.in.key),
+		Now: s.Now, Proxy: s.Proxy, Version: s.Version,
+	}
 }
 
 // explain annotates why the command line was refused, if it was.

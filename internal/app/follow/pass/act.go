@@ -225,8 +225,21 @@ func (p *followed) rebaseWithoutModel(ctx context.Context) (done runner.Rebased,
 	done, err = runner.Rebase(ctx, c.Plan, runner.Options{
 		About: runner.About{Version: p.World.Version, StartedBy: runs.StartedBy(p.World.Getenv), Invocation: o.Invocation}, Broken: broken,
 		Options: site.Options{
-			RunID: r.Past.Run.ID, Dir: r.Out.Files(), Work: r.Out.Work(), Trees: site.Trees{Left: r.Out.Leave, Discard: r.Out.Discard}, Private: r.Out.Private(o.Plan.In(p.World), trees), Git: p.World.GitEnv(), Preflight: ready, Level: level, Sandbox: state,
-			System: sandbox.NewPrivate(p.World.System...), Getenv: p.World.Getenv, Redact: known, Now: p.World.Now, Emit: emit, History: rebased,
+			RunID:     r.Past.Run.ID,
+			Dir:       r.Out.Files(),
+			Work:      r.Out.Work(),
+			Trees:     site.Trees{Left: r.Out.Leave, Discard: r.Out.Discard},
+			Private:   r.Out.Private(o.Plan.In(p.World), trees),
+			Git:       p.World.GitEnv(),
+			Preflight: ready,
+			Level:     level,
+			Sandbox:   state,
+			System:    sandbox.NewPrivate(p.World.System...),
+			Getenv:    p.World.Getenv,
+			Redact:    known,
+			Now:       p.World.Now,
+			Emit:      emit,
+			History:   rebased,
 		},
 	})
 	if began {

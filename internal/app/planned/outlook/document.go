@@ -68,7 +68,10 @@ type (
 )
 
 func planJSON(plan *tasks.Plan, extensions []planned.Extension, notes map[string]note, setups map[string]setupNote, m *models.Set) planDocument {
-	doc := planDocument{Name: plan.Name, Manifests: plan.Manifests, Hash: plan.Hash, Parallel: plan.Parallel, MaxCost: maxRunCost(m, notes), Jobs: []jobDocument{}, Extensions: extensions, Sources: append([]event.Source{}, plan.RecordedSources()...)}
+	doc := planDocument{
+		Name: plan.Name, Manifests: plan.Manifests, Hash: plan.Hash, Parallel: plan.Parallel, MaxCost: maxRunCost(m, notes),
+		Jobs: []jobDocument{}, Extensions: extensions, Sources: append([]event.Source{}, plan.RecordedSources()...),
+	}
 	for _, j := range plan.Jobs {
 		job := jobJSON(j)
 		job.MaxCost = maxCost(m, j, notes[j.ID])

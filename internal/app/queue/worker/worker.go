@@ -42,7 +42,10 @@ func Run(ctx context.Context, w world.World, o Options) error {
 		return err
 	}
 	defer q.Close()
-	k := &worker{world: w, opts: o, queue: q, began: w.Now(), claims: map[*queue.Claim]time.Time{}, plans: map[string]*queuedPlan{}, refused: map[string]string{}, stopped: map[string]bool{}, pauses: make(chan announcement, 16), changed: make(chan struct{}, 1)}
+	k := &worker{
+		world: w, opts: o, queue: q, began: w.Now(), claims: map[*queue.Claim]time.Time{}, plans: map[string]*queuedPlan{},
+		refused: map[string]string{}, stopped: map[string]bool{}, pauses: make(chan announcement, 16), changed: make(chan struct{}, 1),
+	}
 	k.accounts = models.NewAccounts(w.Now, w.Proxy, k.announces)
 	k.probe = runs.Probing(ctx, o.Sandbox)
 	defer k.probe.End()
