@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/runner/agent"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tasks"
@@ -12,7 +13,7 @@ import (
 
 // job is a running job. Its phases pass their results on as values.
 type job struct {
-	*agentJob
+	*agent.Job
 	run  *run
 	opts *Options // of the run
 	slot func()   // frees the job's slot when only its publishing is left
@@ -65,7 +66,7 @@ func (j *job) phases(p *progress) []phase {
 			return p.site.BeforeAgent(ctx)
 		}},
 		{name: "session", run: func(ctx context.Context) (end *ending.Stop) {
-			if p.result, end = j.work(ctx, p.site, p.baseline); end != nil {
+			if p.result, end = j.Work(ctx, p.site, p.baseline); end != nil {
 				return end
 			}
 			return site.JobHooks{Site: p.site}.BeforeCommit(ctx)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millhand/millhand/runner/agent"
 	"github.com/millhand/millhand/runner/site"
 
 	"github.com/google/go-cmp/cmp"
@@ -82,7 +83,7 @@ func TestThePhasesOfAJob(t *testing.T) {
 
 func TestTheDocumentsListThePhases(t *testing.T) {
 	var names []string
-	for _, p := range (&job{agentJob: &agentJob{Job: &site.Job{}}}).phases(&progress{}) {
+	for _, p := range (&job{Job: &agent.Job{Job: &site.Job{}}}).phases(&progress{}) {
 		names = append(names, p.name)
 	}
 	for file, before := range map[string]string{"../ARCHITECTURE.md": "lists: ", "doc.go": "phases ("} {

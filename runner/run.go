@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/objectdb"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/runner/agent"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/rollout"
@@ -32,7 +33,7 @@ type Options struct {
 	Stops     Stops
 	FailOn    event.FailOn
 	Costs     Costs
-	Equipment Equipment
+	Equipment agent.Equipment
 }
 
 // Costs are what else than the plan's own budget counts the cost of a run.
@@ -69,7 +70,7 @@ type run struct {
 	*site.Run
 	opts   Options
 	budget *money.Budget
-	agents *agentRun
+	agents *agent.Run
 
 	publications chan struct{} // has an element for each job that is being published
 
@@ -96,7 +97,7 @@ func Run(ctx context.Context, plan *tasks.Plan, o Options) event.Exit {
 	}
 	settle := r.shareBudget(ctx)
 	hooks := r.startHooks(ctx)
-	compiled := r.agents.compileEarly()
+	compiled := r.agents.CompileEarly()
 	r.PrepareSearch()
 	ends, others := r.jobs(ctx)
 	compiled()
@@ -140,7 +141,7 @@ func newRun(plan *tasks.Plan, o Options) *run {
 		opts: o, budget: money.NewBudget("run budget", plan.Budget.CostUSD, o.Costs.Spent), publications: make(chan struct{}, MaxPublications),
 	}
 	r.Run = site.NewRun(plan, &r.opts.Options)
-	r.agents = newAgentRun(r.Run, &r.opts.Options, r.budget, o.Equipment, o.About.Version)
+	r.agents = agent.NewRun(r.Run, &r.opts.Options, r.budget, o.Equipment, o.About.Version)
 	if spent := o.History.Past.Spent(); spent > 0 && o.Costs.Ledger == nil {
 		r.budget.SpentBefore(spent)
 	}
@@ -355,7 +356,7 @@ func (r *run) guard(ctx context.Context, j tasks.Job, skip *ending.Stop, slot fu
 
 // job returns the job for a specification of the plan.
 func (r *run) job(spec tasks.Job) *job {
-	return &job{agentJob: r.agents.job(spec), run: r, opts: &r.opts}
+	return &job{Job: r.agents.Job(spec), run: r, opts: &r.opts}
 }
 
 // skip returns why a job is not started, nil if it is.
@@ -375,7 +376,7 @@ func (r *run) skip(ctx context.Context, j tasks.Job, unwanted *ending.Stop) *end
 	if err := r.budget.CanStart(ctx, j.Model); err != nil {
 		return unpaid(ctx, err)
 	}
-	if why := r.agents.refuses(j.Model); why != "" {
+	if why := r.agents.Refuses(j.Model); why != "" {
 		return &ending.Stop{Code: event.CodeProvider, Detail: "provider not usable: " + why}
 	}
 	return nil

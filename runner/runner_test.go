@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millhand/millhand/runner/agent"
 	"github.com/millhand/millhand/runner/site"
 
 	"github.com/google/go-cmp/cmp"
@@ -146,15 +147,15 @@ func (s *stage) job(id string, needs ...string) tasks.Job {
 }
 
 // plays opens scripted models for jobs.
-func plays(t *testing.T, turns string) func(tasks.Job, string, Notices) (Conversation, error) {
+func plays(t *testing.T, turns string) func(tasks.Job, string, agent.Notices) (agent.Conversation, error) {
 	t.Helper()
 	sc, err := script.Parse([]byte("version: 1\nturns:\n"+turns), "model.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(_ tasks.Job, child string, _ Notices) (Conversation, error) {
+	return func(_ tasks.Job, child string, _ agent.Notices) (agent.Conversation, error) {
 		p, err := sc.Player(child)
-		return Conversation{Model: p, Finish: p.Finish}, err
+		return agent.Conversation{Model: p, Finish: p.Finish}, err
 	}
 }
 
@@ -183,7 +184,7 @@ const writes = "  - {calls: [{tool: write, args: {filePath: a, content: x}}], us
 func TestPanicFailsOnlyItsJob(t *testing.T) {
 	s := setUp(t)
 	open := plays(t, writes)
-	s.opts.Equipment.OpenModel = func(j tasks.Job, child string, on Notices) (Conversation, error) {
+	s.opts.Equipment.OpenModel = func(j tasks.Job, child string, on agent.Notices) (agent.Conversation, error) {
 		if j.ID == "two" {
 			panic("boom")
 		}
@@ -264,7 +265,7 @@ func TestTheRunsBudgetStopsEveryJob(t *testing.T) {
 		fmt.Fprintf(&turns, "  - {calls: [{tool: glob, args: {pattern: x%d}}], usage: {input: 10, output: 1}}\n", i)
 	}
 	open := plays(t, turns.String())
-	s.opts.Equipment.OpenModel = func(j tasks.Job, child string, on Notices) (Conversation, error) {
+	s.opts.Equipment.OpenModel = func(j tasks.Job, child string, on agent.Notices) (agent.Conversation, error) {
 		c, err := open(j, child, on)
 		c.Model = model.Priced(c.Model, func(money.Usage) (money.USD, bool) { return money.Dollar, true })
 		return c, err
@@ -291,8 +292,8 @@ func TestTheRunsBudgetStopsEveryJob(t *testing.T) {
 func TestRefusedProviderGetsNoMoreRequests(t *testing.T) {
 	s := setUp(t)
 	asked := 0
-	s.opts.Equipment.OpenModel = func(tasks.Job, string, Notices) (Conversation, error) {
-		return Conversation{Model: streamFunc(func() (model.Response, error) {
+	s.opts.Equipment.OpenModel = func(tasks.Job, string, agent.Notices) (agent.Conversation, error) {
+		return agent.Conversation{Model: streamFunc(func() (model.Response, error) {
 			asked++
 			return model.Response{}, model.Fail(model.ClassAuth, errors.New("bad key"))
 		})}, nil
@@ -313,9 +314,9 @@ func (f streamFunc) Stream(context.Context, model.Request, func(model.Delta)) (m
 
 func TestSetupFailsBeforeAnyModelCall(t *testing.T) {
 	s := setUp(t)
-	s.opts.Equipment.OpenModel = func(tasks.Job, string, Notices) (Conversation, error) {
+	s.opts.Equipment.OpenModel = func(tasks.Job, string, agent.Notices) (agent.Conversation, error) {
 		t.Error("a model was opened")
-		return Conversation{}, errors.New("no")
+		return agent.Conversation{}, errors.New("no")
 	}
 	j := s.job("a")
 	j.Setup = []string{"true", "echo no such package; exit 7"}

@@ -38,7 +38,7 @@ func (l *landed) unpermitted(changes *state.ChangeSet) *ending.Stop {
 // it, or an earlier run whose changes it continues.
 func (l *landed) mayChange() bool {
 	j := l.job
-	p := j.agentProfile()
+	p := j.AgentProfile()
 	return p.MayChange() || j.Spec.Script != nil || j.Start.Onto.Commit != "" || j.History.Inherits() ||
 		slices.ContainsFunc(j.Plan.Grants(), func(g tasks.Grant) bool {
 			return g.Workspace && confinement.MayGrant(p) || slices.ContainsFunc(g.Dirs, func(dir string) bool { return confinement.Overlap(dir, l.site.Dir) })
@@ -55,7 +55,7 @@ func (l *landed) startsPrograms() bool {
 // fails.
 func (l *landed) forgotten() *ending.Stop {
 	j := l.job
-	text := j.advice()
+	text := j.Advice()
 	switch {
 	case text == "":
 		return nil

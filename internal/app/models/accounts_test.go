@@ -10,12 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millhand/millhand/runner/agent"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/testing/wiretest"
-	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -34,7 +35,7 @@ func TestSetsShareAccounts(t *testing.T) {
 		if accounts != nil {
 			s.Accounts = accounts
 		}
-		if _, err := s.Open(plan.Jobs[0], "", runner.Notices{}); err != nil {
+		if _, err := s.Open(plan.Jobs[0], "", agent.Notices{}); err != nil {
 			t.Fatal(err)
 		}
 		l, _ := s.limits("openai/gpt-4.1")
@@ -79,7 +80,7 @@ func TestSetsShareConnections(t *testing.T) {
 			if shared {
 				s.Accounts = accounts
 			}
-			c, err := s.Open(plan.Jobs[0], "", runner.Notices{})
+			c, err := s.Open(plan.Jobs[0], "", agent.Notices{})
 			if err == nil {
 				_, err = c.Model.Stream(t.Context(), model.Request{Messages: []model.Message{{Role: model.User, Text: "Work."}}}, nil)
 			}

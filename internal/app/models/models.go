@@ -17,6 +17,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millhand/millhand/runner/agent"
+
 	"github.com/agnivade/levenshtein"
 
 	"github.com/millhand/millhand/internal/event"
@@ -27,7 +29,6 @@ import (
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/prices"
-	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -270,7 +271,7 @@ func (m *Set) suggestion(id string) string {
 // from the inside, the rate limiter and the gate of the account, the price, and retrying; then
 // the fallback and the recorder. Scripts and recordings have no retries and no
 // limiter.
-func (m *Set) Open(j tasks.Job, child string, on runner.Notices) (runner.Conversation, error) {
+func (m *Set) Open(j tasks.Job, child string, on agent.Notices) (agent.Conversation, error) {
 	name := j.ID
 	if child != "" {
 		name += "/" + child
@@ -331,7 +332,7 @@ func (m *Set) maxPrice(chain []tasks.Model) func(money.Usage) money.USD {
 type session struct {
 	job         jobKey
 	child, name string
-	on          runner.Notices
+	on          agent.Notices
 }
 
 // jobKey identifies a job among those of all plans in a process.
@@ -341,7 +342,7 @@ type jobKey struct {
 }
 
 // wrapped opens a model of a session; more reports whether there is another one to fall back to.
-func (m *Set) wrapped(of tasks.Model, s session, more bool) (runner.Conversation, error) {
+func (m *Set) wrapped(of tasks.Model, s session, more bool) (agent.Conversation, error) {
 	c, err := m.open(of.ID, of.Name, s.child, s.name)
 	if err != nil {
 		return c, err
@@ -381,7 +382,7 @@ func (m *Set) limits(id string) (*model.Limiter, *model.Gate) {
 
 // open opens a model's wire, script or recording. name identifies the session in a
 // recording.
-func (m *Set) open(id, written, child, name string) (runner.Conversation, error) {
+func (m *Set) open(id, written, child, name string) (agent.Conversation, error) {
 	if kind, file, _ := strings.Cut(id, ":"); kind == "script" {
 		return m.openScript(file, child)
 	} else if kind == "replay" {
@@ -392,11 +393,11 @@ func (m *Set) open(id, written, child, name string) (runner.Conversation, error)
 	if _, ok := m.wires[id]; !ok {
 		wire, err := m.openWire(id, written)
 		if err != nil {
-			return runner.Conversation{}, err
+			return agent.Conversation{}, err
 		}
 		m.wires[id] = wire
 	}
-	return runner.Conversation{Model: m.wires[id].model, As: id}, nil
+	return agent.Conversation{Model: m.wires[id].model, As: id}, nil
 }
 
 // endpoint returns how the model with an id is called, without its key and the base URL of
@@ -489,40 +490,40 @@ func (e *KeyError) Error() string {
 }
 
 // openReplay opens the recording of a job, or of one of its children.
-func (m *Set) openReplay(path, name string) (runner.Conversation, error) {
+func (m *Set) openReplay(path, name string) (agent.Conversation, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := m.replays[path]
 	if r == nil {
 		var err error
 		if r, err = replay.Open(path, m.canon); err != nil {
-			return runner.Conversation{}, err
+			return agent.Conversation{}, err
 		}
 		m.replays[path] = r
 	}
 	player := r.Player(name)
-	return runner.Conversation{Model: player, Finish: player.Finish, As: cmp.Or(player.Model(), "replay:"+path)}, nil
+	return agent.Conversation{Model: player, Finish: player.Finish, As: cmp.Or(player.Model(), "replay:"+path)}, nil
 }
 
 // openScript starts a scripted model from its first turn; for a child session, with
 // the turns of its agent. The file is read once.
-func (m *Set) openScript(path, child string) (runner.Conversation, error) {
+func (m *Set) openScript(path, child string) (agent.Conversation, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.scripts[path]
 	if s == nil {
 		data, err := os.ReadFile(path)
 		if err != nil {
-			return runner.Conversation{}, fmt.Errorf("read the scripted model: %w", err)
+			return agent.Conversation{}, fmt.Errorf("read the scripted model: %w", err)
 		}
 		if s, err = script.Parse(data, path); err != nil {
-			return runner.Conversation{}, err
+			return agent.Conversation{}, err
 		}
 		m.scripts[path] = s
 	}
 	player, err := s.Player(child)
 	if err != nil {
-		return runner.Conversation{}, err
+		return agent.Conversation{}, err
 	}
-	return runner.Conversation{Model: player, Finish: player.Finish, As: "script:" + path}, nil
+	return agent.Conversation{Model: player, Finish: player.Finish, As: "script:" + path}, nil
 }

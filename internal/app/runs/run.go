@@ -37,6 +37,7 @@ import (
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/report/summary"
 	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/runner/agent"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/runner/rollout"
@@ -367,7 +368,7 @@ func Start(ctx context.Context, w world.World, o Options, c Checked, s Starting)
 			System: cmp.Or(s.Private, sandbox.NewPrivate(w.System...)), Getenv: w.Getenv, Redact: known, Now: w.Now, History: s.History,
 		},
 		About:     runner.About{Version: w.Version, Prices: c.Models.PriceTable(), StartedBy: StartedBy(w.Getenv), Invocation: o.Invocation},
-		Equipment: runner.Equipment{OpenModel: c.Models.Open, Facts: c.Models.Facts, Custom: c.custom, Proxy: w.Proxy}, Stops: runner.Stops{MaxFailures: o.MaxFailures, Rollout: c.rollout}, FailOn: o.FailOn, Costs: runner.Costs{Spent: day.set, Ledger: ledger},
+		Equipment: agent.Equipment{OpenModel: c.Models.Open, Facts: c.Models.Facts, Custom: c.custom, Proxy: w.Proxy}, Stops: runner.Stops{MaxFailures: o.MaxFailures, Rollout: c.rollout}, FailOn: o.FailOn, Costs: runner.Costs{Spent: day.set, Ledger: ledger},
 	}, s.Log, print, slices.Concat(plan.Notes, clients.Warnings(), warnOnRunner(w, plan), c.Models.Warnings(), ready.Warnings()))
 }
 

@@ -23,9 +23,7 @@ const (
 // knotted lists the packages that are not within the measures yet, with what was measured, lines rounded up to hundreds: it
 // may only fall.
 func knotted() map[string]knot {
-	return map[string]knot{
-		"runner": {4600, 4500, 35},
-	}
+	return map[string]knot{}
 }
 
 // knot is what is measured of a package.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millhand/millhand/runner/agent"
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/app/queue/queued"
 	"github.com/millhand/millhand/internal/app/runs"
@@ -24,7 +25,6 @@ import (
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/report"
-	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/preflight"
@@ -304,7 +304,7 @@ func (k *worker) endUnrun(claim *queue.Claim, end event.JobEnd) (event.JobEnd, e
 		stream.Emit(event.Event{Type: event.RunStarted, Run: queued.Start(claim.Run, claim.Job)})
 	}
 	for _, e := range earlier.open {
-		lost := runner.LostTurn(*e.Turn)
+		lost := agent.LostTurn(*e.Turn)
 		stream.Emit(event.Event{Type: event.TurnEnded, Job: e.Job, Session: e.Session, Turn: &lost})
 	}
 	if j, found := earlier.fold.Job(claim.Job.ID); found && earlier.seq > 0 {

@@ -1,4 +1,4 @@
-package runner
+package agent
 
 import (
 	"cmp"
@@ -58,8 +58,8 @@ type ModelFacts struct {
 	Like string
 }
 
-// agentRun is what the sessions of a run share.
-type agentRun struct {
+// Run is what the sessions of a run share.
+type Run struct {
 	sites     *site.Run
 	opts      *site.Options
 	budget    *money.Budget
@@ -71,15 +71,15 @@ type agentRun struct {
 	refused map[string]string // by provider or model: why it can't be used
 }
 
-// newAgentRun returns what the sessions of a run share.
-func newAgentRun(sites *site.Run, o *site.Options, budget *money.Budget, e Equipment, version string) *agentRun {
-	return &agentRun{sites: sites, opts: o, budget: budget, equipment: e, version: version, refused: map[string]string{}}
+// NewRun returns what the sessions of a run share.
+func NewRun(sites *site.Run, o *site.Options, budget *money.Budget, e Equipment, version string) *Run {
+	return &Run{sites: sites, opts: o, budget: budget, equipment: e, version: version, refused: map[string]string{}}
 }
 
 // refuse records that a provider rejected the credentials, or does not have a model:
 // further requests would fail the same way. For a job with fallbacks, the model that
 // failed is unknown.
-func (r *agentRun) refuse(j tasks.Job, end *ending.Stop) {
+func (r *Run) refuse(j tasks.Job, end *ending.Stop) {
 	if len(j.Fallback) > 0 {
 		return
 	}
@@ -93,8 +93,8 @@ func (r *agentRun) refuse(j tasks.Job, end *ending.Stop) {
 	}
 }
 
-// refuses returns why a model can't be used; "" if that is not known.
-func (r *agentRun) refuses(name string) string {
+// Refuses returns why a model can't be used; "" if that is not known.
+func (r *Run) Refuses(name string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return cmp.Or(r.refused[provider(name)], r.refused[name])
@@ -107,21 +107,21 @@ func provider(name string) string {
 	return before
 }
 
-// agentJob is a running job, with what its sessions share.
-type agentJob struct {
+// Job is a running job, with what its sessions share.
+type Job struct {
 	*site.Job
-	run     *agentRun
+	run     *Run
 	opts    *site.Options // of the run
 	refused refusals      // of its sessions
 }
 
-// job returns the job for a specification of the plan.
-func (r *agentRun) job(spec tasks.Job) *agentJob {
-	return &agentJob{Job: r.sites.Job(spec), run: r, opts: r.opts}
+// Job returns the job for a specification of the plan.
+func (r *Run) Job(spec tasks.Job) *Job {
+	return &Job{Job: r.sites.Job(spec), run: r, opts: r.opts}
 }
 
 // secret returns the value of a variable in a manifest; "" for none.
-func (j *agentJob) secret(variable string) string {
+func (j *Job) secret(variable string) string {
 	if variable == "" {
 		return ""
 	}

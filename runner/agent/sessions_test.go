@@ -1,4 +1,4 @@
-package runner
+package agent
 
 import (
 	"path/filepath"
@@ -43,7 +43,7 @@ func TestTheRepositorysNotes(t *testing.T) {
 	spec := s.job("a")
 	spec.Repo.Dir = filepath.Join(s.repo, "web", "app")
 	j := s.begin(&tasks.Plan{}, spec)
-	n := instructions{j.agentJob, s.prepared(j)}
+	n := instructions{j, s.prepared(j)}
 	notes := func(profile permission.Profile) string {
 		var all []string
 		for _, n := range n.repositoryNotes(sessionSpec{task: tasks.Job{Profile: profile}}) {
@@ -73,7 +73,7 @@ func TestWorkspaceGitState(t *testing.T) {
 	spec.Commit = nil
 	writeFile(t, filepath.Join(s.repo, "mine"), "x\n")
 	j := s.begin(&tasks.Plan{AllowDirty: true}, spec)
-	n := instructions{j.agentJob, s.prepared(j)}
+	n := instructions{j, s.prepared(j)}
 	if got := n.gitState(); got != "branch main; 1 path had uncommitted changes before you started" {
 		t.Errorf("%q", got)
 	}

@@ -1,4 +1,4 @@
-package runner
+package agent
 
 import (
 	"context"
@@ -17,7 +17,7 @@ func (x *extensions) openLanguages(ctx context.Context) {
 	if j.Plan.LSP == nil {
 		return
 	}
-	profile := x.job.agentProfile()
+	profile := x.job.AgentProfile()
 	x.languages = extension.NewLanguages(ctx, extension.LanguageConfig{
 		LSP: *j.Plan.LSP, Root: x.site.Space.Root(), Version: j.run.version, Sandbox: string(j.opts.Level),
 		Found: confinement.FindsProgram(j.opts.Getenv, j.opts.Level, x.site.Space.Dir()),

@@ -1,4 +1,4 @@
-package runner
+package agent
 
 import (
 	"bytes"
@@ -25,7 +25,7 @@ func applyRebase(ctx context.Context, r preflight.Rebase, s *site.Site) error {
 }
 
 // rebasedAfter reports whether the saved states of a job's worktree are older than its base.
-func rebasedAfter(j *agentJob, from *continuation) bool {
+func rebasedAfter(j *Job, from *continuation) bool {
 	saved := 0
 	if from != nil {
 		for _, t := range from.state.Turns {

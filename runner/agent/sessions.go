@@ -1,4 +1,4 @@
-package runner
+package agent
 
 import (
 	"cmp"
@@ -255,7 +255,7 @@ func (o Equipment) window(of sessionSpec) (all, withinLimits int) {
 	return f.Context, f.MaxOutput
 }
 
-func (j *agentJob) openTranscript(name string) (*os.File, error) {
+func (j *Job) openTranscript(name string) (*os.File, error) {
 	f, err := j.opts.Dir.Append(savedsession.Path(name))
 	if err != nil {
 		return nil, fmt.Errorf("open the transcript: %w", err)

@@ -1,4 +1,4 @@
-package runner
+package agent
 
 import (
 	"cmp"
@@ -20,7 +20,7 @@ import (
 
 // instructions are what a session of a job is given before its first prompt.
 type instructions struct {
-	job  *agentJob
+	job  *Job
 	site *site.Site
 }
 

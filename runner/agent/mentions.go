@@ -1,4 +1,4 @@
-package runner
+package agent
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 
 // mentions resolves the references in the prompt of a job, as calls of its own session.
 type mentions struct {
-	job  *agentJob
+	job  *Job
 	site *site.Site
 	main *open
 }

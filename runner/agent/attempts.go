@@ -1,4 +1,4 @@
-package runner
+package agent
 
 import (
 	"cmp"
@@ -22,7 +22,7 @@ import (
 
 // work is the session phase of one job: its sessions, and what they share.
 type work struct {
-	job        *agentJob
+	job        *Job
 	site       *site.Site
 	tree       *change.Tracker
 	budget     *money.Budget // of the job
@@ -48,7 +48,7 @@ type work struct {
 // at a lower cost. 2,000 files need 700 KB.
 const searchMemory = 4 << 20
 
-func newWork(j *agentJob, s *site.Site) *work {
+func newWork(j *Job, s *site.Site) *work {
 	w := &work{job: j, site: s, extensions: &extensions{job: j, site: s}, tree: change.New(searchMemory / max(j.Plan.Parallel, 1)), budget: j.run.budget.Child("job budget", j.Spec.Limits.CostUSD)}
 	s.Diff.Tree = w.tree
 	if s.OpenedBeside() {
@@ -61,8 +61,8 @@ func newWork(j *agentJob, s *site.Site) *work {
 	return w
 }
 
-// work is the session phase. The result is never nil.
-func (j *agentJob) work(ctx context.Context, s *site.Site, baseline []event.Baseline) (*ending.Result, *ending.Stop) {
+// Work is the session phase. The result is never nil.
+func (j *Job) Work(ctx context.Context, s *site.Site, baseline []event.Baseline) (*ending.Result, *ending.Stop) {
 	ctx, cancel := s.InTime(ctx)
 	defer cancel()
 	w := newWork(j, s)

@@ -1,4 +1,4 @@
-package runner
+package agent
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 
 // extensions are what the sessions of a job use beside the model and the built-in tools.
 type extensions struct {
-	job       *agentJob
+	job       *Job
 	site      *site.Site
 	set       *extension.Set       // nil without any
 	languages *extension.Languages // likewise

@@ -1,4 +1,4 @@
-package runner
+package agent
 
 import (
 	"context"
@@ -98,7 +98,7 @@ func (w *work) newChild(ctx context.Context, parent string, r tools.SpawnRequest
 	return w.openSession(ctx, w.job.childSpec(parent, r.Agent, name), nil)
 }
 
-func (j *agentJob) childSpec(parent, name, file string) sessionSpec {
+func (j *Job) childSpec(parent, name, file string) sessionSpec {
 	main := j.ownSpec() // a child may do no more than the agent that starts it
 	s := sessionSpec{task: j.Spec.WithProfile(main.task.Profile), narrowed: main.narrowed, parent: parent, name: file}
 	s.take(agent(j.Plan, name))
@@ -146,14 +146,14 @@ func (s *sessions) takeEarlier(id string) (totals event.Totals, found bool) {
 }
 
 // ownSpec returns the spec of the task's main session. Its model is from the plan.
-func (j *agentJob) ownSpec() sessionSpec {
+func (j *Job) ownSpec() sessionSpec {
 	s := sessionSpec{task: j.Spec, name: j.Spec.ID}
 	s.take(agent(j.Plan, j.Spec.Agent))
 	return s
 }
 
-// agentProfile returns the profile of the job's own session.
-func (j *agentJob) agentProfile() permission.Profile { return j.ownSpec().task.Profile }
+// AgentProfile returns the profile of the job's own session.
+func (j *Job) AgentProfile() permission.Profile { return j.ownSpec().task.Profile }
 
 // agent returns an agent of the plan.
 func agent(plan *tasks.Plan, name string) tasks.Agent {

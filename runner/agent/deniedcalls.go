@@ -1,4 +1,4 @@
-package runner
+package agent
 
 import (
 	"fmt"
@@ -73,5 +73,5 @@ func (d *refusals) advice(p permission.Profile, changing bool) string {
 	return permission.CannotChange(p.Name)
 }
 
-// advice returns which profile to set instead of the job's, because nothing was changed; "" for none.
-func (j *agentJob) advice() string { return j.refused.advice(j.Spec.Profile, j.Spec.Changing) }
+// Advice returns which profile to set instead of the job's, because nothing was changed; "" for none.
+func (j *Job) Advice() string { return j.refused.advice(j.Spec.Profile, j.Spec.Changing) }

@@ -1,4 +1,4 @@
-package runner
+package agent
 
 import (
 	"cmp"
@@ -23,7 +23,7 @@ type scriptProgram struct {
 }
 
 // compiled returns the program of the run.
-func (r *agentRun) compiled() (*jsprogram.Program, error) {
+func (r *Run) compiled() (*jsprogram.Program, error) {
 	own := &r.program
 	own.once.Do(func() {
 		own.made, own.err = jsprogram.Compile(r.sites.Plan.Scripts, "", nil, filepath.Join(r.opts.Work, "js"))
@@ -31,10 +31,10 @@ func (r *agentRun) compiled() (*jsprogram.Program, error) {
 	return own.made, own.err
 }
 
-// compileEarly compiles the program of the run while its first jobs are prepared, unless what
+// CompileEarly compiles the program of the run while its first jobs are prepared, unless what
 // runs before the first agent could install what files import. The caller calls the returned function,
 // which waits.
-func (r *agentRun) compileEarly() (wait func()) {
+func (r *Run) CompileEarly() (wait func()) {
 	var group sync.WaitGroup
 	installs := func(j tasks.Job) bool { return len(j.Setup) > 0 }
 	if s := r.sites.Plan.Scripts; s.Used() && !s.OfWorkspace() && !slices.ContainsFunc(r.sites.Plan.Hooks, func(h tasks.Hook) bool { return h.On == tasks.JobStart }) && !slices.ContainsFunc(r.sites.Plan.Jobs, installs) {
@@ -57,7 +57,7 @@ func (x *extensions) startScripts(fail context.CancelCauseFunc) (*extension.Scri
 	for _, text := range p.Absent {
 		j.Warn(text)
 	}
-	g, err := x.site.Ground(x.job.agentProfile())
+	g, err := x.site.Ground(x.job.AgentProfile())
 	if err != nil {
 		return nil, err
 	}

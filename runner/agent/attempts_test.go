@@ -1,4 +1,4 @@
-package runner
+package agent
 
 import (
 	"context"
@@ -25,12 +25,12 @@ import (
 // works runs a job's session with a scripted model.
 func (s *stage) works(plan *tasks.Plan, spec tasks.Job, turns string) (*site.Site, *ending.Result, *ending.Stop) {
 	s.t.Helper()
-	if s.opts.Equipment.OpenModel == nil {
-		s.opts.Equipment.OpenModel = plays(s.t, turns)
+	if s.uses.OpenModel == nil {
+		s.uses.OpenModel = plays(s.t, turns)
 	}
 	j := s.begin(plan, spec)
 	p := s.prepared(j)
-	r, end := j.work(s.t.Context(), p, nil)
+	r, end := j.Work(s.t.Context(), p, nil)
 	return p, r, end
 }
 
@@ -77,7 +77,7 @@ func TestAttemptsEnd(t *testing.T) {
 
 func TestSessionThatCannotBeOpened(t *testing.T) {
 	s := setUp(t)
-	s.opts.Equipment.OpenModel = func(tasks.Job, string, Notices) (Conversation, error) {
+	s.uses.OpenModel = func(tasks.Job, string, Notices) (Conversation, error) {
 		return Conversation{}, errors.New("no such model")
 	}
 	p, r, end := s.works(&tasks.Plan{}, s.job("a"), "")
@@ -120,7 +120,7 @@ func TestRejectedModelIsCached(t *testing.T) {
 		"one of several":       {model.ClassAuth, true, map[string]string{}},
 		"an unreadable answer": {model.ClassProtocol, false, map[string]string{}},
 	} {
-		r := newRun(&tasks.Plan{}, setUp(t).opts).agents
+		r := setUp(t).run(&tasks.Plan{})
 		spec := tasks.Job{Model: "openai/m"}
 		if c.fallback {
 			spec.Fallback = []tasks.Model{{}}
@@ -128,6 +128,9 @@ func TestRejectedModelIsCached(t *testing.T) {
 		r.refuse(spec, &ending.Stop{Code: event.Code(c.class), Detail: "no"})
 		if diff := cmp.Diff(c.want, r.refused); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if refused := r.Refuses("openai/m") != ""; refused != (len(c.want) > 0) {
+			t.Errorf("%s: the next job is refused: %t", name, refused)
 		}
 	}
 }
@@ -166,7 +169,7 @@ func TestPromptIncludesMentions(t *testing.T) {
 		tasks.Mention{Name: "helper"}, tasks.Mention{Name: "team/x.go"}, tasks.Mention{Name: "nobody"})
 	plan := &tasks.Plan{Agents: []tasks.Agent{{Name: "helper", Description: "helps"}, {Name: "hidden"}}}
 	var asked string
-	s.opts.Equipment.OpenModel = func(tasks.Job, string, Notices) (Conversation, error) {
+	s.uses.OpenModel = func(tasks.Job, string, Notices) (Conversation, error) {
 		return Conversation{Model: requestFunc(func(r model.Request) (model.Response, error) {
 			data, err := json.Marshal(r.Messages)
 			asked = string(data)
@@ -256,7 +259,7 @@ func TestMentionReadCall(t *testing.T) {
 	git(t, s.repo, "commit", "-q", "-m", "more")
 	s.opts.Getenv = func(string) string { return "/home/ann/" }
 	j := s.begin(&tasks.Plan{}, s.job("a"))
-	m := mentions{job: j.agentJob, site: s.prepared(j)}
+	m := mentions{job: j, site: s.prepared(j)}
 	for name, c := range map[string]struct {
 		mention tasks.Mention
 		want    map[string]any
@@ -282,10 +285,10 @@ func TestSubagentHasItsProfileAndLimits(t *testing.T) {
 	spec := s.job("a")
 	spec.Limits.Turns, spec.Fallback = 5, []tasks.Model{{}}
 	j := s.begin(plan, spec)
-	w := newWork(j.agentJob, s.prepared(j))
+	w := newWork(j, s.prepared(j))
 	var opened tasks.Job
 	play := plays(t, "  - text: unused\nagents:\n  look: {turns: [{text: found}, {text: more}]}\n")
-	j.agentJob.run.equipment.OpenModel = func(of tasks.Job, child string, on Notices) (Conversation, error) {
+	j.run.equipment.OpenModel = func(of tasks.Job, child string, on Notices) (Conversation, error) {
 		opened = of
 		return play(of, child, on)
 	}
@@ -351,8 +354,8 @@ func TestJobLimitsApplyToAllSessions(t *testing.T) {
 	s := setUp(t)
 	spec := s.job("a")
 	j := s.begin(&tasks.Plan{}, spec)
-	w := newWork(j.agentJob, s.prepared(j))
-	j.agentJob.run.equipment.OpenModel = plays(t, "  - text: one\n")
+	w := newWork(j, s.prepared(j))
+	j.run.equipment.OpenModel = plays(t, "  - text: one\n")
 	for range 2 {
 		o, err := w.openSession(t.Context(), w.job.ownSpec(), nil)
 		if err != nil {
@@ -390,7 +393,7 @@ func TestWindowIsTheSmallestOfTheModels(t *testing.T) {
 }
 
 func TestASecretThatAManifestNames(t *testing.T) {
-	o := &agentJob{opts: &site.Options{Getenv: func(name string) string { return " of " + name + "\n" }}}
+	o := &Job{opts: &site.Options{Getenv: func(name string) string { return " of " + name + "\n" }}}
 	if got := o.secret("KEY"); got != "of KEY" || o.secret("") != "" {
 		t.Errorf("%q", got)
 	}
@@ -398,8 +401,8 @@ func TestASecretThatAManifestNames(t *testing.T) {
 
 func TestRetriesAreReportedWithTheirTurn(t *testing.T) {
 	s := setUp(t)
-	s.opts.Equipment.OpenModel = func(_ tasks.Job, _ string, on Notices) (Conversation, error) {
-		return Conversation{Model: streamFunc(func() (model.Response, error) {
+	s.uses.OpenModel = func(_ tasks.Job, _ string, on Notices) (Conversation, error) {
+		return Conversation{Model: requestFunc(func(model.Request) (model.Response, error) {
 			on.Retry(event.Retry{})
 			return model.Response{Text: "ok"}, nil
 		})}, nil
@@ -409,5 +412,19 @@ func TestRetriesAreReportedWithTheirTurn(t *testing.T) {
 	}
 	if made := s.of(event.RequestRetried); len(made) != 1 || made[0].Session != "r1/a" || made[0].Job != "a" {
 		t.Errorf("told %+v", made)
+	}
+}
+
+func TestADiskLimitEndsTheJob(t *testing.T) {
+	s := setUp(t)
+	spec := s.job("a")
+	spec.Limits.Disk = 1 << 20
+	spec.Verify = []tasks.Verify{{Name: "fill", Run: "head -c 3000000 /dev/zero > big", Time: time.Minute}}
+	p, _, _ := s.works(&tasks.Plan{}, spec, "  - text: done\n")
+	if end := p.Sandboxes.CheckDiskLimit(t.Context()); end == nil || end.Code != event.CodeLimit || !strings.HasPrefix(end.Detail, "limits.disk: ") {
+		t.Errorf("%+v", end)
+	}
+	if (&site.Sandboxes{}).CheckDiskLimit(t.Context()) != nil {
+		t.Error("a job without a sandbox has no bounds")
 	}
 }
