@@ -103,7 +103,19 @@ func (s *MCPServer) Offers(tool string) bool {
 type Remote struct {
 	URL     string
 	Headers map[string]string `json:"-"`
-	Secrets []string          `json:"-"` // values in Headers that are from variables
+	Secrets []string          `json:"-"`          // values of Headers and OAuth that are from variables
+	OAuth   *OAuth            `json:",omitempty"` // nil if no tokens are requested for it
+}
+
+// OAuth is how a remote server is authorized without a login of a person: by tokens that an
+// authorization server issues to a client.
+type OAuth struct {
+	TokenURL  string
+	IDEnv     string   // variable with the client's ID
+	SecretEnv string   // variable with its secret
+	Scopes    []string `json:",omitempty"`
+	ID        string   `json:"-"` // value of IDEnv
+	Secret    string   `json:"-"` // value of SecretEnv
 }
 
 // LocalMCP returns the MCP servers that are processes on this machine.

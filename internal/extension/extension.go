@@ -40,6 +40,7 @@ type Config struct {
 	// processes need, after the last of them has ended.
 	Launch  func(ctx context.Context, s tasks.MCPServer) (start func(context.Context) (*proc.Service, error), end func() error, err error)
 	Proxy   func(*http.Request) (*url.URL, error) // for remote servers; nil for none
+	Hold    func(token string)                    // is called with each token that is requested for a server, before its use
 	Scripts *Scripts                              // nil without tool files and plugins
 	Emit    func(event.Extension)                 // called by several goroutines
 	Warn    func(text string)                     // likewise
@@ -289,6 +290,9 @@ func (s *server) start(ctx, until context.Context) {
 	if remote := s.spec.Remote; remote != nil {
 		s.state.Transport = "http"
 		c.Remote = &mcp.Remote{URL: remote.URL, Header: remote.Headers, Proxy: s.config.Proxy}
+		if o := remote.OAuth; o != nil {
+			c.Remote.OAuth = &mcp.OAuth{TokenURL: o.TokenURL, ClientID: o.ID, ClientSecret: o.Secret, Scopes: o.Scopes, Hold: s.config.Hold}
+		}
 	} else {
 		start, end, err := s.config.Launch(ctx, s.spec)
 		s.end = end

@@ -226,9 +226,26 @@ func (d *sharedDefinitions) gatherServers() []form.Definition[manifest.MCPServer
 		p.Environment, p.Secrets = d.texts.filled(one.Is.Written.Environment)
 		if r := one.Is.Remote; r != nil {
 			r.Headers, r.Secrets = d.texts.filled(one.Is.WrittenRemote.HeaderTexts)
+			resolveClient(r, one.Is.WrittenRemote.OAuthAt, d.texts.getenv)
 		}
 	}
 	return all
+}
+
+// resolveClient resolves the variables of the client that requests tokens for a server. They are
+// written at a value.
+func resolveClient(r *tasks.Remote, at form.Value, getenv func(string) string) {
+	o := r.OAuth
+	if o == nil {
+		return
+	}
+	o.ID, o.Secret = getenv(o.IDEnv), getenv(o.SecretEnv)
+	for _, name := range []string{o.IDEnv, o.SecretEnv} {
+		if name != "" && getenv(name) == "" {
+			at.KeyProblem(fmt.Sprintf("the environment variable %s of oauth is not set", name), "set it")
+		}
+	}
+	r.Secrets = append(r.Secrets, o.Secret)
 }
 
 // scriptDefinitions are the tool files and plugins of all manifests.

@@ -43,6 +43,9 @@ var samples = map[string]mapNode{
 	"mcp.NAME.url":                           {"type": "remote", "url": "https://h.example/mcp"},
 	"mcp.NAME.headers":                       {"type": "remote", "url": "https://h.example/mcp", "headers": mapNode{"X-Team": "a"}},
 	"mcp.NAME.oauth":                         {"type": "remote", "url": "https://h.example/mcp", "oauth": false},
+	"mcp.NAME.oauth.token_url":               {"token_url": "https://h.example/token"},
+	"mcp.NAME.oauth.client_id_env":           {"client_id_env": "BUILD"},
+	"mcp.NAME.oauth.client_secret_env":       {"client_secret_env": "HOME"},
 	"lsp.NAME.extensions":                    {"extensions": []any{".go"}},
 	"lsp.NAME.initialization":                {"initialization": mapNode{"a": 1}},
 	"lsp_diagnostics.wait":                   {"wait": "7s"},
@@ -239,6 +242,10 @@ func (d document) sampled(k form.Key, samples map[string]mapNode) {
 	if strings.HasPrefix(k.Path, "rollout.") {
 		d.root["limits"] = mapNode{"cost": 1.5}
 		d.root["tasks"].([]any)[0].(mapNode)["publish"] = mapNode{"mode": "pr"}
+	}
+	if parent(k) == "mcp.NAME.oauth" {
+		d.at("mcp")["mine"] = mapNode{"type": "remote", "url": "https://h.example/mcp", "oauth": m}
+		m["token_url"], m["client_id_env"], m["client_secret_env"] = "https://h.example/token", "HOME", "BUILD"
 	}
 	if parent(k) == "lsp_diagnostics" {
 		d.root["lsp"] = true

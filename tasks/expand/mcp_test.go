@@ -1,6 +1,7 @@
 package expand
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -58,29 +59,40 @@ func TestMCPServers(t *testing.T) {
 	}
 }
 
+// client returns the key oauth of a client, and the end of its server.
+func client(url, id, secret string) string {
+	return fmt.Sprintf("oauth: {token_url: %q, client_id_env: %s, client_secret_env: %q}}", url, id, secret)
+}
+
 func TestMistakesInMCPServers(t *testing.T) {
 	for text, want := range map[string]string{
 		`a b: {command: [x]}`:  `m.yaml:5:3: invalid server name "a b"; use up to 32 letters, digits, _ and -, starting with a letter or digit`,
 		`x: {}`:                `m.yaml:5:3: missing key "command" in "x"; add command: [PROGRAM]`,
 		`x: {command: npx}`:    `m.yaml:5:16: "command" must be a list; write a program and its arguments, such as [gcloud, auth, print-access-token]`,
 		`x: {command: [./no]}`: `m.yaml:5:16: program "./no": not found; check its path; it is relative to the manifest`,
-		`x: {command: [a], environment: {HOME: x}}`:                                          `m.yaml:5:35: environment variable "HOME" is set by millhand; remove it`,
-		`x: {command: [a], environment: {A: "{env:NO}"}}`:                                    `m.yaml:5:38: the environment variable NO is not set; set it, or use vars: for a value of the manifest`,
-		`x: {command: [a], timeout: 0}`:                                                      `m.yaml:5:30: "timeout" must be an integer of at least 1, not the number 0; write 1 or more`,
-		`x: {command: [a], tools: {"*": yes}}`:                                               `m.yaml:5:34: "*" must be true or false, not the string "yes"; write true`,
-		`x: {type: remote, command: [a]}`:                                                    `m.yaml:5:21: "command" is a key of servers with type: local; remove it, or write type: local`,
-		`x: {command: [a], url: "https://h.example/mcp"}`:                                    `m.yaml:5:21: "url" is a key of servers with type: remote; remove it, or write type: remote`,
-		`x: {url: "https://h.example/mcp"}`:                                                  `m.yaml:5:7: "url" is a key of servers with type: remote; remove it, or write type: remote`,
-		`x: {type: remote}`:                                                                  `m.yaml:5:3: missing key "url" in "x"; add url: https://HOST/mcp`,
-		`x: {type: remote, url: "ftp://h.example"}`:                                          `m.yaml:5:26: "url" is not an http or https URL; write for example https://HOST/v1`,
-		`x: {type: remote, url: "https://h.example?api_key=4"}`:                              `m.yaml:5:26: "url" contains a key; write it in headers:, as ${{ env.NAME }}`,
-		`x: {type: remote, url: "https://h.example/#a"}`:                                     `m.yaml:5:26: "url" must not contain a fragment; remove it`,
-		`x: {type: remote, url: "https://h.example", network: allow}`:                        `m.yaml:5:47: "network" is a key of servers with type: local; remove it, or write type: local`,
-		`x: {type: remote, url: "https://h.example", headers: {Authorization: Bearer 4711}}`: `m.yaml:5:57: "Authorization" contains a key in plain text; write ${{ env.NAME }}`,
-		`x: {type: remote, url: "https://h.example", headers: {Mcp-Session-Id: a}}`:          `m.yaml:5:57: header "Mcp-Session-Id" is set by millhand; remove it`,
-		`x: {type: remote, url: "https://h.example", headers: {X-Team: "{env:NO}"}}`:         `m.yaml:5:65: the environment variable NO is not set; set it, or use vars: for a value of the manifest`,
-		`x: {type: remote, url: "https://h.example", oauth: {}}`:                             `m.yaml:5:54: oauth is not supported: nobody can log in during a run; write oauth: false, and a token in headers: {Authorization: "Bearer ${{ env.NAME }}"}`,
-		`x: {command: [a], cwd: y}`:                                                          `m.yaml:5:21: unknown key "cwd"; known here: cache, call_timeout, command, enabled, environment, follow_changes, headers, network, oauth, optional, read, timeout, tools, type, url, write`,
+		`x: {command: [a], environment: {HOME: x}}`:                                                        `m.yaml:5:35: environment variable "HOME" is set by millhand; remove it`,
+		`x: {command: [a], environment: {A: "{env:NO}"}}`:                                                  `m.yaml:5:38: the environment variable NO is not set; set it, or use vars: for a value of the manifest`,
+		`x: {command: [a], timeout: 0}`:                                                                    `m.yaml:5:30: "timeout" must be an integer of at least 1, not the number 0; write 1 or more`,
+		`x: {command: [a], tools: {"*": yes}}`:                                                             `m.yaml:5:34: "*" must be true or false, not the string "yes"; write true`,
+		`x: {type: remote, command: [a]}`:                                                                  `m.yaml:5:21: "command" is a key of servers with type: local; remove it, or write type: local`,
+		`x: {command: [a], url: "https://h.example/mcp"}`:                                                  `m.yaml:5:21: "url" is a key of servers with type: remote; remove it, or write type: remote`,
+		`x: {url: "https://h.example/mcp"}`:                                                                `m.yaml:5:7: "url" is a key of servers with type: remote; remove it, or write type: remote`,
+		`x: {type: remote}`:                                                                                `m.yaml:5:3: missing key "url" in "x"; add url: https://HOST/mcp`,
+		`x: {type: remote, url: "ftp://h.example"}`:                                                        `m.yaml:5:26: "url" is not an http or https URL; write for example https://HOST/v1`,
+		`x: {type: remote, url: "https://h.example?api_key=4"}`:                                            `m.yaml:5:26: "url" contains a key; write it in headers:, as ${{ env.NAME }}`,
+		`x: {type: remote, url: "https://h.example/#a"}`:                                                   `m.yaml:5:26: "url" must not contain a fragment; remove it`,
+		`x: {type: remote, url: "https://h.example", network: allow}`:                                      `m.yaml:5:47: "network" is a key of servers with type: local; remove it, or write type: local`,
+		`x: {type: remote, url: "https://h.example", headers: {Authorization: Bearer 4711}}`:               `m.yaml:5:57: "Authorization" contains a key in plain text; write ${{ env.NAME }}`,
+		`x: {type: remote, url: "https://h.example", headers: {Mcp-Session-Id: a}}`:                        `m.yaml:5:57: header "Mcp-Session-Id" is set by millhand; remove it`,
+		`x: {type: remote, url: "https://h.example", headers: {X-Team: "{env:NO}"}}`:                       `m.yaml:5:65: the environment variable NO is not set; set it, or use vars: for a value of the manifest`,
+		`x: {type: remote, url: "https://h.example", oauth: true}`:                                         `m.yaml:5:54: nobody can log in during a run; write oauth: false, or how a client gets tokens: {token_url: URL, client_id_env: NAME, client_secret_env: NAME}`,
+		`x: {type: remote, url: "https://h.example", ` + client("https://a.example/#x", "HOME", "BUILD"):   `m.yaml:5:66: "token_url" must not contain a fragment; remove it`,
+		`x: {type: remote, url: "https://h.example", ` + client("http://a.example/token", "HOME", "BUILD"): `m.yaml:5:47: the secret of the client would be sent unencrypted; write token_url: https://...`,
+		`x: {type: remote, url: "http://h.example", ` + client("https://a.example/token", "HOME", "BUILD"): `m.yaml:5:3: the tokens of server "x" would be sent unencrypted; write url: https://...`,
+		`x: {type: remote, url: "https://h.example", ` + client("https://a.example/token", "HOME", "NO"):   `m.yaml:5:47: the environment variable NO of oauth is not set; set it`,
+		`x: {type: remote, url: "https://h.example", ` + client("https://a.example/token", "HOME", "a b"):  `m.yaml:5:133: "client_secret_env" must be the name of an environment variable; write the name alone, such as EXAMPLE_API_KEY, and never the key`,
+		`x: {type: remote, url: "https://h.example", headers: {authorization: "${{ env.HOME }}"}, ` + client("https://a.example/t", "HOME", "BUILD"): `m.yaml:5:57: oauth sets this header, too; remove one of them`,
+		`x: {command: [a], cwd: y}`: `m.yaml:5:21: unknown key "cwd"; known here: cache, call_timeout, command, enabled, environment, follow_changes, headers, network, oauth, optional, read, timeout, tools, type, url, write`,
 	} {
 		_, err := loadText(t, oneTask+"mcp:\n  "+text+"\n", nil, tasks.Overrides{})
 		if diff := cmp.Diff([]string{want}, lines(t, err)); diff != "" {
@@ -96,6 +108,7 @@ func TestRemoteMCPServers(t *testing.T) {
     url: https://mcp.example/mcp?team=a
     headers: {Authorization: "Bearer {env:TOKEN}", X-Team: "${{ env.TEAM }}", X-Plain: a}
     oauth: false
+  away: {type: remote, url: "https://h.example/mcp", ` + client("https://a.example/token", "TEAM", "TOKEN") + `
   here: {type: remote, url: "http://127.0.0.1:8080/mcp", headers: {Authorization: "${{ env.TOKEN }}"}}
 `}))
 	opts.Getenv = func(name string) string { return map[string]string{"TOKEN": "secret-4711", "TEAM": "blue"}[name] }
@@ -107,6 +120,10 @@ func TestRemoteMCPServers(t *testing.T) {
 	want := []tasks.MCPServer{
 		{Name: "linear", Timeout: 30 * time.Second, CallTimeout: 2 * time.Minute, Process: tasks.Process{Cache: []string{}}, Remote: &tasks.Remote{
 			URL: "https://mcp.example/mcp?team=a", Headers: map[string]string{"Authorization": "Bearer secret-4711", "X-Team": "blue", "X-Plain": "a"}, Secrets: []string{"blue", "secret-4711"},
+		}},
+		{Name: "away", Timeout: 30 * time.Second, CallTimeout: 2 * time.Minute, Process: tasks.Process{Cache: []string{}}, Remote: &tasks.Remote{
+			URL: "https://h.example/mcp", Secrets: []string{"secret-4711"},
+			OAuth: &tasks.OAuth{TokenURL: "https://a.example/token", IDEnv: "TEAM", SecretEnv: "TOKEN", ID: "blue", Secret: "secret-4711"},
 		}},
 		{Name: "here", Timeout: 30 * time.Second, CallTimeout: 2 * time.Minute, Process: tasks.Process{Cache: []string{}}, Remote: &tasks.Remote{
 			URL: "http://127.0.0.1:8080/mcp", Headers: map[string]string{"Authorization": "secret-4711"}, Secrets: []string{"secret-4711"},

@@ -182,6 +182,9 @@ func (m *Manifest) addTo(names *profiles.Vocabulary) {
 	}
 	for _, d := range m.Servers {
 		names.Servers = append(names.Servers, strings.ToLower(d.Is.Name)+"_")
+		if o := d.Is.WrittenRemote.oauth; o != nil {
+			names.Keys = append(names.Keys, o.SecretEnv)
+		}
 	}
 	for _, d := range m.Providers {
 		names.Keys = append(names.Keys, d.Is.KeyEnv)

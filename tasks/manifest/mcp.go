@@ -75,8 +75,11 @@ func readServer(v form.Value) form.Definition[MCPServer] {
 	}
 	content := tasks.Digest(s.Written.digest(), s.Timeout, s.CallTimeout, s.Optional, s.Switches)
 	if s.Process = s.Written.read(); s.kind == remoteServer {
-		s.Remote = &tasks.Remote{URL: s.WrittenRemote.url}
+		s.Remote = &tasks.Remote{URL: s.WrittenRemote.url, OAuth: s.WrittenRemote.oauth}
 		content = tasks.Digest(content, s.WrittenRemote.url, spelled(s.WrittenRemote.HeaderTexts))
+		if o := s.Remote.OAuth; o != nil {
+			content = tasks.Digest(content, o.TokenURL, o.IDEnv, o.SecretEnv, o.Scopes)
+		}
 	}
 	if s.Follow {
 		content = tasks.Digest(content, "follow_changes")
@@ -118,7 +121,7 @@ func (s *MCPServer) keys() form.Table {
 		{Name: "command", Field: form.Into(&s.Written.program, programs.Argv), Doc: "Program and arguments of a local server (required); runs in the workspace, in a sandbox of its own"},
 		{Name: "url", Field: form.Into(&s.WrittenRemote.url, serverURLForm), Doc: "URL of a remote server (required)"},
 		{Name: "headers", Field: form.Into(&s.WrittenRemote.HeaderTexts, serverHeadersForm), Doc: "HTTP headers of each request to a remote server; may contain ${{ env.NAME }}, also as {env:NAME}"},
-		{Name: "oauth", Field: form.Checked(form.Of[bool]{Type: form.Bool.Type, Read: readOAuth}), Doc: "false: remote servers get headers, nobody can log in"},
+		{Name: "oauth", Field: form.Noting(&s.WrittenRemote.OAuthAt, form.Into(&s.WrittenRemote.oauth, oauthForm)), Doc: "How tokens for a remote server are requested; false: it gets headers only (if absent), nobody can log in"},
 		{Name: "enabled", Field: form.Into(&s.enabled, form.Bool), Def: "true", Doc: "Whether the server is used"},
 		{Name: "timeout", Field: form.Into(&s.Timeout, timeoutForm), Doc: "Timeout of the start and of each request, as a duration or in milliseconds (30s if absent)"},
 		{Name: "call_timeout", Field: form.Into(&s.callTimeout, form.Optional(timeoutForm)), Doc: "Timeout of a call without progress (timeout, or 2m if both are absent)"},

@@ -7,7 +7,9 @@ import (
 
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/permission/reach"
+	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
+	"github.com/millhand/millhand/tasks/manifest/programs"
 	"github.com/millhand/millhand/tasks/problem"
 	"github.com/millhand/millhand/tasks/template"
 )
@@ -16,6 +18,8 @@ import (
 type Remote struct {
 	url         string
 	HeaderTexts []template.Template
+	oauth       *tasks.OAuth // nil for none
+	OAuthAt     form.Value
 }
 
 // The kinds of servers.
@@ -27,6 +31,8 @@ const (
 var (
 	serverURLForm     = form.Of[string]{Type: form.Type{Name: "string"}, Read: readServerURL}
 	serverHeadersForm = form.MapOf("NAME", form.ScalarType(), readServerHeaders)
+	oauthForm         = form.Of[*tasks.OAuth]{Type: form.Type{Name: "mapping", Keys: func() form.Table { return oauthKeys(new(tasks.OAuth)) }, Or: &form.Bool.Type}, Read: readOAuth}
+	scopeForm         = formed(`[!#-\[\]-~]{1,500}`, "tools.read")
 )
 
 // checkKind checks that the keys of a server are those of its type.
@@ -55,6 +61,12 @@ func (r *Remote) check(v form.Value) {
 		if secret.Literal() {
 			secret.KeyProblem(problem.Quote(secret.Key.Value)+" contains a key in plain text", "write ${{ env.NAME }}")
 		}
+	}
+	if u, err := url.Parse(r.url); err == nil && u.Scheme == "http" && r.oauth != nil && !private(u.Hostname()) {
+		v.KeyProblem("the tokens of server "+problem.Quote(v.Key.Value)+" would be sent unencrypted", "write url: https://...")
+	}
+	if i := slices.IndexFunc(r.HeaderTexts, func(t template.Template) bool { return strings.EqualFold(t.Key.Value, "Authorization") }); i >= 0 && r.oauth != nil {
+		r.HeaderTexts[i].KeyProblem("oauth sets this header, too", "remove one of them")
 	}
 	keyed := slices.ContainsFunc(r.HeaderTexts, func(t template.Template) bool { return !t.Literal() || secretForm.MatchString(t.Key.Value) })
 	if u, err := url.Parse(r.url); err == nil && u.Scheme == "http" && keyed && !private(u.Hostname()) {
@@ -98,11 +110,28 @@ func readServerHeaders(v form.Value) ([]template.Template, bool) {
 	return all, ok
 }
 
-// readOAuth reads whether a server authorizes by OAuth.
-func readOAuth(v form.Value) (bool, bool) {
-	if v.IsScalar() && v.Node.Value == "false" {
-		return form.ReadBool(v)
+// readOAuth reads how tokens for a server are requested; nil for false.
+func readOAuth(v form.Value) (*tasks.OAuth, bool) {
+	if v.IsScalar() {
+		if on, ok := form.ReadBool(v); on || !ok {
+			v.Problem("nobody can log in during a run", "write oauth: false, or how a client gets tokens: {token_url: URL, client_id_env: NAME, client_secret_env: NAME}")
+			return nil, false
+		}
+		return nil, true
 	}
-	v.Problem("oauth is not supported: nobody can log in during a run", `write oauth: false, and a token in headers: {Authorization: "Bearer ${{ env.NAME }}"}`)
-	return false, false
+	var o tasks.OAuth
+	oauthKeys(&o).Read(v)
+	if u, err := url.Parse(o.TokenURL); err == nil && u.Scheme == "http" && !private(u.Hostname()) {
+		v.KeyProblem("the secret of the client would be sent unencrypted", "write token_url: https://...")
+	}
+	return &o, true
+}
+
+func oauthKeys(o *tasks.OAuth) form.Table {
+	return form.Table{
+		{Name: "token_url", Field: form.Required("token_url: https://HOST/token", form.Into(&o.TokenURL, serverURLForm)), Doc: "Token endpoint of the authorization server (grant client_credentials)"},
+		{Name: "client_id_env", Field: form.Required("client_id_env: NAME", form.Into(&o.IDEnv, programs.Variable)), Doc: "Environment variable with the ID of the client"},
+		{Name: "client_secret_env", Field: form.Required("client_secret_env: NAME", form.Into(&o.SecretEnv, programs.Variable)), Doc: "Environment variable with the secret of the client"},
+		{Name: "scopes", Field: form.Into(&o.Scopes, form.ListOf(scopeForm)), Doc: "Scopes of the tokens (those that the client has if absent)"},
+	}
 }
