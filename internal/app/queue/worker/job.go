@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millhand/millhand/runner/agent"
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/app/queue/queued"
 	"github.com/millhand/millhand/internal/app/runs"
@@ -25,6 +24,7 @@ import (
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/runner/agent"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/preflight"
