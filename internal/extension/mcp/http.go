@@ -143,7 +143,8 @@ func (c *httpConn) Close() error {
 	return nil
 }
 
-// enter reports whether the connection is open. If so, it is closed after a call of c.group.Done.
+// enter reports whether the connection is open. If so, Close waits for a call of c.group.Done, and for what
+// the group gets before.
 func (c *httpConn) enter() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -151,16 +152,6 @@ func (c *httpConn) enter() bool {
 		c.group.Add(1)
 	}
 	return !c.closed
-}
-
-// start runs a function until the connection is closed, which waits for it.
-func (c *httpConn) start(f func()) {
-	if c.enter() {
-		go func() {
-			defer c.group.Done()
-			f()
-		}()
-	}
 }
 
 // within returns a context that ends with the connection, too.
@@ -188,7 +179,7 @@ func (c *httpConn) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	if r.Method == http.MethodGet {
 		messages, out := io.Pipe()
-		c.start(func() {
+		c.group.Go(func() {
 			<-c.initialized.Done()
 			c.listen(r, out)
 			<-c.life.Done() // an earlier end of the stream would end the SDK's connection
@@ -216,7 +207,7 @@ func (c *httpConn) RoundTrip(r *http.Request) (*http.Response, error) {
 		c.ready()
 	default:
 		own := r.Clone(c.life)
-		c.start(func() { c.send(c.life, own, text, sendTimeout) })
+		c.group.Go(func() { c.send(c.life, own, text, sendTimeout) })
 	}
 	return response(r, http.StatusAccepted, "", http.NoBody), nil
 }

@@ -105,7 +105,7 @@ func TestWhatTheTransportOfTheSDKLoses(t *testing.T) {
 	}
 	t.Run("a stream that is not opened delays the start", func(t *testing.T) {
 		connected := make(chan error, 1)
-		url := optional(t, newRemote(t), func(w http.ResponseWriter, r *http.Request) {
+		url := optional(t, newRemote(t), func(w http.ResponseWriter, _ *http.Request) {
 			select {
 			case <-connected:
 				t.Error("Connect does not wait for the stream any more: httpConn.initialized can be removed")

@@ -136,6 +136,6 @@ func (s *stream) deliver(text []byte) {
 // lose ends the stream with an error as the response.
 func (s *stream) lose(why error) {
 	s.done = true
-	text, _ := json.Marshal(why.Error()) //nolint:errcheck,errchkjson // a string
+	text, _ := json.Marshal(why.Error())
 	fmt.Fprintf(&s.rest, "data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":%d,\"message\":%s}}\n\n", s.id, codeLost, text)
 }
