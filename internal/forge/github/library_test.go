@@ -3,7 +3,6 @@ package github_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -176,24 +175,4 @@ func TestRequestsElsewhere(t *testing.T) {
 	if _, err := s.RoundTrip(req); err == nil || !strings.Contains(err.Error(), "not sent") {
 		t.Errorf("a request that the sender knows nothing of: %v", err)
 	}
-}
-
-// FuzzPullRequest converts documents: what is returned has a number and a URL.
-func FuzzPullRequest(f *testing.F) {
-	f.Add([]byte(`{"number": 1, "html_url": "https://x/1", "state": "open", "head": {"ref": "a", "repo": null}, "base": {"ref": "main"}}`))
-	f.Add([]byte(`{"number": 1, "html_url": "https://x/1", "head": null, "labels": [null], "mergeable": true, "mergeable_state": "behind"}`))
-	f.Add([]byte(`null`))
-	f.Fuzz(func(t *testing.T, body []byte) {
-		_, ours := both(t, func(w http.ResponseWriter, r *http.Request) {
-			if strings.HasSuffix(r.URL.Path, "/pulls/1") {
-				_, _ = w.Write(body)
-				return
-			}
-			_, _ = fmt.Fprint(w, "{}")
-		})
-		pr, err := ours.Get(t.Context(), web, 1)
-		if err == nil && (pr.Number <= 0 || !strings.HasPrefix(pr.URL, "http")) {
-			t.Fatalf("pull request %+v", pr)
-		}
-	})
 }

@@ -121,17 +121,3 @@ func TestLargeResponses(t *testing.T) {
 		t.Errorf("%q, %v", text, err)
 	}
 }
-
-// FuzzMergeRequest converts documents: what is returned has a number and a URL.
-func FuzzMergeRequest(f *testing.F) {
-	f.Add([]byte(`{"iid": 1, "web_url": "https://x/1", "state": "opened", "head_pipeline": null, "source_project_id": null}`))
-	f.Add([]byte(`{"iid": 1, "web_url": "https://x/1", "state": "merged", "assignees": [null], "labels": null}`))
-	f.Add([]byte(`null`))
-	f.Fuzz(func(t *testing.T, body []byte) {
-		_, ours := both(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(body) })
-		pr, err := ours.Get(t.Context(), web, 1)
-		if err == nil && (pr.Number <= 0 || !strings.HasPrefix(pr.URL, "http")) {
-			t.Fatalf("merge request %+v", pr)
-		}
-	})
-}
