@@ -147,7 +147,7 @@ func TestPoliciesRefuseValuesAtTheirKeys(t *testing.T) {
 
 func TestRealPathFollowsSymlinksOfWhatDoesNotExistYet(t *testing.T) {
 	dir := RealDir(t.TempDir())
-	for name, to := range map[string]string{"link": "target", "dangling": "gone"} {
+	for name, to := range map[string]string{"symlink": "target", "dangling": "gone"} {
 		if err := os.Symlink(filepath.Join(dir, to), filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +155,7 @@ func TestRealPathFollowsSymlinksOfWhatDoesNotExistYet(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "target"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]string{"link": "target", "link/new/file": "target/new/file", "target/../link": "target"} {
+	for path, want := range map[string]string{"symlink": "target", "symlink/new/file": "target/new/file", "target/../symlink": "target"} {
 		if got, err := RealPath(filepath.Join(dir, path)); err != nil || got != filepath.Join(dir, want) {
 			t.Errorf("%s: %s, %v", path, got, err)
 		}
