@@ -34,32 +34,42 @@ type mistake struct {
 // complete is what every problem in a file looks like.
 var complete = regexp.MustCompile(`^m\.yaml:\d+:\d+: .+; .+$`)
 
+// read reads a manifest, m.yaml, and returns what is wrong with it.
+func read(t *testing.T, text string) (*Manifest, []string) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "shop")
+	all := map[string]string{"m.yaml": text}
+	maps.Copy(all, besideManifest)
+	for name, content := range all {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := NewLoader(t.Context(), tasks.Options{Dir: dir, Getenv: func(name string) string {
+		return map[string]string{"HOME": "/home/ann", "BUILD": "17"}[name]
+	}})
+	m, err := l.Manifest(t.Context(), "m.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Found.Err(); err != nil {
+		return m, strings.Split(err.Error(), "\n")
+	}
+	return m, nil
+}
+
 // checkMistakes reads manifests without the other files of a plan and the command line.
 func checkMistakes(t *testing.T, table []mistake) {
 	t.Helper()
 	for _, tt := range table {
 		t.Run(tt.name, func(t *testing.T) {
-			dir := filepath.Join(t.TempDir(), "shop")
-			all := map[string]string{"m.yaml": tt.manifest}
-			maps.Copy(all, besideManifest)
-			for name, content := range all {
-				path := filepath.Join(dir, name)
-				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			l := NewLoader(t.Context(), tasks.Options{Dir: dir, Getenv: func(name string) string {
-				return map[string]string{"HOME": "/home/ann", "BUILD": "17"}[name]
-			}})
-			if _, err := l.Manifest(t.Context(), "m.yaml"); err != nil {
-				t.Fatal(err)
-			}
-			got := []string{}
-			if err := l.Found.Err(); err != nil {
-				got = strings.Split(err.Error(), "\n")
+			_, got := read(t, tt.manifest)
+			if got == nil {
+				got = []string{}
 			}
 			for _, line := range got {
 				if !complete.MatchString(line) {

@@ -1,11 +1,9 @@
-package expand
+package manifest
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/millhand/millhand/tasks"
 )
 
 func TestMatricesExpandAsInGitHubActions(t *testing.T) {
@@ -40,11 +38,11 @@ func TestMatricesExpandAsInGitHubActions(t *testing.T) {
 		{"include brings back what exclude took", `{a: [1, 2], exclude: [{a: 1}], include: [{a: 1, b: x}]}`, []map[string]string{{"a": "2"}, {"a": "1", "b": "x"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p := mustLoad(t, head+"tasks: [{id: a, prompt: p, matrix: "+tt.matrix+"}]", tasks.Overrides{})
-			var got []map[string]string
-			for _, j := range p.Jobs {
-				got = append(got, j.Matrix)
+			m, problems := read(t, head+"tasks: [{id: a, prompt: p, matrix: "+tt.matrix+"}]")
+			if problems != nil {
+				t.Fatal(problems)
 			}
+			got := m.Tasks[0].Matrix.Combinations()
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("combinations (-want +got):\n%s", diff)
 			}
