@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/millhand/millhand/internal/app/fault"
-	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/runner/ending"
@@ -16,7 +15,7 @@ func Of(err error) event.Exit {
 	var f fault.Error
 	var interrupt ending.Interrupt
 	var timeout session.Timeout
-	var noKey *models.KeyError
+	var noKey *fault.KeyError
 	switch {
 	case err == nil:
 		return event.ExitOK

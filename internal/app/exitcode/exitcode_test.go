@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/millhand/millhand/internal/app/fault"
-	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/runner/ending"
@@ -24,7 +23,7 @@ func TestAnErrorHasTheExitCodeOfItsCause(t *testing.T) {
 		"a signal while reading":         {fmt.Errorf("read manifest m.yaml: %w", signal), event.ExitTerminate},
 		"the time of the run":            {fault.Wrap(event.ExitUsage, session.Timeout{Code: event.CodeRunTime}), event.ExitDeadline},
 		"the time of a job":              {fault.Wrap(event.ExitFailed, session.Timeout{Code: event.CodeLimit}), event.ExitFailed},
-		"a missing key":                  {fmt.Errorf("check models: %w", &models.KeyError{}), event.ExitAuth},
+		"a missing key":                  {fmt.Errorf("check models: %w", &fault.KeyError{}), event.ExitAuth},
 		"a failure for which it was one": {fault.New(event.ExitUsage, "%w; nothing was run", signal), event.ExitTerminate},
 	} {
 		if got := Of(tt.err); got != tt.want {

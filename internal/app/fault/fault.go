@@ -5,6 +5,7 @@ package fault
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/millhand/millhand/internal/event"
 )
@@ -38,4 +39,14 @@ func Silent(kind event.Exit) error {
 		return nil
 	}
 	return Error{Kind: kind}
+}
+
+// KeyError is the error of a model whose provider requires a key that is not set.
+type KeyError struct {
+	Model     string   // as in the manifest
+	Variables []string // environment variables that can hold the key
+}
+
+func (e *KeyError) Error() string {
+	return fmt.Sprintf("missing API key for %s: set the environment variable %s", e.Model, strings.Join(e.Variables, " or "))
 }

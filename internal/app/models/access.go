@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/login"
 	"github.com/millhand/millhand/internal/model/kinds"
 	"github.com/millhand/millhand/internal/model/provider"
@@ -57,7 +58,7 @@ func (a access) authorized(conf provider.Config, kind provider.Kind, own tasks.P
 		account, fix = keySource(*own.Key), "check the provider's key_command or token_file"
 	case own.KeyEnv != "":
 		if _, conf.APIKey = a.getenv.first([]string{own.KeyEnv}); conf.APIKey == "" {
-			return conf, "", "", &KeyError{written, []string{own.KeyEnv}}
+			return conf, "", "", &fault.KeyError{Model: written, Variables: []string{own.KeyEnv}}
 		}
 		account, fix = conf.APIKey, checkKey([]string{own.KeyEnv})
 	case own.Login == nil && defined && own.BaseURL != "" && (kind.Cloud == kinds.Azure || !ownHost(kind, own.BaseURL)): // another server must not receive the provider's key
@@ -67,7 +68,7 @@ func (a access) authorized(conf provider.Config, kind provider.Kind, own tasks.P
 		if conf.Bearer = slices.Contains(kind.TokenEnv, variable); conf.APIKey != "" {
 			account, fix = conf.APIKey, checkKey(kind.KeyEnv)
 		} else if !a.logsIn(kind, own) && !kind.Keyless {
-			return conf, "", "", &KeyError{written, kind.KeyEnv}
+			return conf, "", "", &fault.KeyError{Model: written, Variables: kind.KeyEnv}
 		}
 	}
 	if !a.logsIn(kind, own) {

@@ -137,22 +137,6 @@ func (m *Set) Facts(id string) agent.ModelFacts {
 	return f
 }
 
-// KnownPrice returns the highest price of a model in a price table, in the sense of
-// [tasks.Options].
-func KnownPrice(table *prices.Table, now func() time.Time) func(model string) (money.Price, bool) {
-	return func(name string) (money.Price, bool) {
-		of, _ := table.Of(name)
-		var most money.Price
-		all := of.Possible(now())
-		for _, p := range all {
-			if p.Output >= most.Output {
-				most = p
-			}
-		}
-		return most, len(all) > 0
-	}
-}
-
 // price returns the price of a model in the manifest, or else in the price table.
 func (m *Set) price(id, written string) (pricing, bool) {
 	if p, ok := m.Plan.Prices[written]; ok {

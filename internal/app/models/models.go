@@ -479,16 +479,6 @@ func (k keyed) Stream(ctx context.Context, req model.Request, emit func(model.De
 	return response, err
 }
 
-// KeyError is the error of a model whose provider requires a key that is not set.
-type KeyError struct {
-	Model     string   // as in the manifest
-	Variables []string // environment variables that can hold the key
-}
-
-func (e *KeyError) Error() string {
-	return fmt.Sprintf("missing API key for %s: set the environment variable %s", e.Model, strings.Join(e.Variables, " or "))
-}
-
 // openReplay opens the recording of a job, or of one of its children.
 func (m *Set) openReplay(path, name string) (agent.Conversation, error) {
 	m.mu.Lock()

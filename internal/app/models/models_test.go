@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/prices"
@@ -108,7 +109,7 @@ func TestCheckReportsOutputSchemasThatAProviderRefuses(t *testing.T) {
 
 func TestAMissingKeyIsAKeyError(t *testing.T) {
 	err := newSet(&tasks.Plan{Jobs: []tasks.Job{job("a", "openai/gpt-4.1", 0)}}, nil).Check()
-	if key := (*KeyError)(nil); !errors.As(err, &key) || key.Model != "openai/gpt-4.1" || len(key.Variables) == 0 {
+	if key := (*fault.KeyError)(nil); !errors.As(err, &key) || key.Model != "openai/gpt-4.1" || len(key.Variables) == 0 {
 		t.Errorf("error %v", err)
 	}
 }

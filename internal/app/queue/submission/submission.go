@@ -90,7 +90,7 @@ func withoutKeys(err error) error {
 	}
 	var rest []error
 	for _, e := range joined.Unwrap() {
-		if !errors.As(e, new(*models.KeyError)) && !errors.As(e, new(*models.LoginError)) {
+		if !errors.As(e, new(*fault.KeyError)) && !errors.As(e, new(*models.LoginError)) {
 			rest = append(rest, e)
 		}
 	}
