@@ -1,6 +1,6 @@
 //go:build !windows
 
-package early_test
+package command_test
 
 import (
 	"bufio"
@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -28,6 +29,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asMain) != "" {
 		command.Start(early.Caught, command.SameSignal) // as main does
 	}
+	signal.Reset() // package early has caught them
 	os.Exit(m.Run())
 }
 
