@@ -76,7 +76,7 @@ nightly-trust: ## kills, signals, full disks, faults of providers and of git, th
 
 nightly-types: ## compile requests as the types of the providers' SDKs; needs Node.js
 	npm install --silent --no-save --ignore-scripts --prefix .sdks openai@7.57.0 @anthropic-ai/sdk@1.12.0 typescript@5.9.3 @types/node@20.19.0
-	MILLHAND_SDKS=$(CURDIR)/.sdks go test -count=1 -v -run TestRequestsHaveTheProvidersTypes ./internal/testing/e2e/providers
+	MILLHAND_SDKS=$(CURDIR)/.sdks go test -count=1 -v -run TestRequestsHaveTheProvidersTypes ./internal/testing/e2e
 
 nightly-published: ## MCP servers, language servers and plugins that others published, by version; needs Node.js and npm (2 minutes, once they are installed)
 	$(NIGHTLY) -v -timeout=120m ./internal/testing/e2e/published

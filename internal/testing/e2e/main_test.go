@@ -1,4 +1,4 @@
-// Package e2e tests the program as its users run it, from the command line. The packages
+// Package e2e tests the program as its users run it, from the command line, also with the wires of providers. The packages
 // below it test its surroundings.
 package e2e
 
