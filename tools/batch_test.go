@@ -110,7 +110,7 @@ func TestConcurrentEditsOfOneFileLoseNothing(t *testing.T) {
 		calls = append(calls, tooltest.Batched(tool, in))
 	}
 	s := tooltest.SetUp(t, "edit", map[string]string{"a.txt": text.String()})
-	s.Equip(func(env *tools.Env) { env.Batch, env.Tree = true, &change.Tracker{} })
+	s.Equip(func(env *tools.Env) { env.Batch, env.Changes = true, &change.Tracker{} })
 	s.Want(s.Call("batch", tooltest.BatchOf(calls...)), tools.Completed, "25 of 25 calls were successful")
 	if got, want := s.Content("a.txt"), strings.NewReplacer("<", "(", ">", ")").Replace(text.String()); got != want {
 		t.Errorf("the file holds %s", got)

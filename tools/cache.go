@@ -24,19 +24,19 @@ type Cache struct {
 // its result, unless notes of directories were attached, which come once. A call with side effects invalidates all results before it runs
 // and again afterwards, because other calls may run concurrently.
 func (env *Env) cached(spec Spec, input string, d permission.Decision, run func() Outcome) Outcome {
-	if env.Tree != nil && !spec.ReadOnly && !spec.Internal {
-		defer env.Tree.Changing(!spec.Writes)()
+	if env.Changes != nil && !spec.ReadOnly && !spec.Internal {
+		defer env.Changes.Changing(!spec.Writes)()
 	}
-	if env.Tree == nil || env.Cache == nil || !spec.Cached {
+	if env.Changes == nil || env.Cache == nil || !spec.Cached {
 		return run()
 	}
-	now, key := env.Tree.Count(), spec.Name+" "+jsontext.Canonical(input)
+	now, key := env.Changes.Count(), spec.Name+" "+jsontext.Canonical(input)
 	if out, ok := env.Cache.get(key, now); ok {
 		out.Decision, out.Cached = &d, true
 		return out
 	}
 	out := run()
-	if out.Status == Completed && len(out.Attachments) == 0 && out.Metadata.Loaded == nil && env.Tree.Count() == now {
+	if out.Status == Completed && len(out.Attachments) == 0 && out.Metadata.Loaded == nil && env.Changes.Count() == now {
 		env.Cache.put(key, now, out)
 	}
 	return out

@@ -34,7 +34,7 @@ func (env *Env) fetching() webfetch.Env {
 func (env *Env) searching() websearch.Config { return env.Search }
 
 func (env *Env) finding() find.Env {
-	return find.Env{Paths: env.paths(), Ignore: env.Ignore, Searches: env.Tree.Searches()}
+	return find.Env{Paths: env.paths(), Ignore: env.Ignore, Searches: env.Changes.Searches()}
 }
 
 func (env *Env) languages() language.Env {
@@ -42,7 +42,7 @@ func (env *Env) languages() language.Env {
 }
 
 func (env *Env) files() file.Env {
-	return file.Env{Env: env.languages(), Changes: env.Tree, Notes: env.Notes, Accepts: env.Accepts, MaxBytes: env.outputs().Bytes()}
+	return file.Env{Env: env.languages(), Changes: env.Changes, Notes: env.Notes, Accepts: env.Accepts, MaxBytes: env.outputs().Bytes()}
 }
 
 func (env *Env) commands() command.Env {

@@ -70,10 +70,10 @@ type Env struct {
 	Hooks tool.Hooks
 	// Languages are the language servers; nil: none, and no tool lsp.
 	Languages *language.Servers
-	// Tree is shared by all sessions in one workspace. nil: calls never run in
+	// Changes is shared by all sessions in one workspace. nil: calls never run in
 	// parallel, and no result is cached.
-	Tree *change.Tracker
-	// Cache caches this session's results; it needs Tree. nil: no cache.
+	Changes *change.Tracker
+	// Cache caches this session's results; it needs Changes. nil: no cache.
 	Cache *Cache
 }
 

@@ -38,7 +38,7 @@ func (w *work) toolEnv(ctx context.Context, s sessionSpec) (*tools.Env, error) {
 		Profile: s.task.Profile, Todos: &tools.Todos{}, Notes: &file.Notes{}, Redact: w.job.opts.Redact,
 		Outputs: w.job.Outputs(), Private: slices.Concat(w.site.Private(), confinement.ConcealedFromTools(s.task.Profile, w.job.run.sites.Private)), Now: w.job.opts.Now,
 		Limits: outputs.Limits(w.job.Plan.Output),
-		Model:  cmp.Or(known.Like, s.speaks), Batch: w.job.Plan.Batch, Skills: skills, Languages: w.extensions.languages.Tools(), Tree: w.tree, Cache: &tools.Cache{},
+		Model:  cmp.Or(known.Like, s.speaks), Batch: w.job.Plan.Batch, Skills: skills, Languages: w.extensions.languages.Tools(), Changes: w.tree, Cache: &tools.Cache{},
 		// Hooks of the manifest see the arguments that plugins have made.
 		Hooks:  slices.Concat(site.JobHooks{Site: w.site}.Plugins(w.extensions.set.Hooks(w.job.SessionID(s.name))), w.site.Hooks.Around(w.job.SessionID(s.name), s.task.Agent)),
 		Search: websearch.Config{Backend: w.job.Plan.Search.Backend, URL: w.job.Plan.Search.URL, Key: w.job.secret(w.job.Plan.Search.KeyEnv)},

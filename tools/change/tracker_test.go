@@ -28,22 +28,22 @@ func TestWhatCallsWrite(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := tooltest.SetUp(t, "build", map[string]string{"a.txt": "one\n"})
 			s.Equip(tooltest.WithCache)
-			if _, only := s.Env.Tree.Written(); only {
+			if _, only := s.Env.Changes.Written(); only {
 				t.Error("before the first search nothing is known")
 			}
 			s.Call(c.tool, c.in)
-			files, only := s.Env.Tree.Written()
+			files, only := s.Env.Changes.Written()
 			for i := range c.files {
 				c.files[i] = s.Dir + "/" + c.files[i]
 			}
 			if !slices.Equal(files, c.files) || only != c.only {
 				t.Errorf("got %q, %v; want %q, %v", files, only, c.files, c.only)
 			}
-			if files, only := s.Env.Tree.Written(); len(files) > 0 || !only {
+			if files, only := s.Env.Changes.Written(); len(files) > 0 || !only {
 				t.Errorf("the second time: %q, %v", files, only)
 			}
-			s.Env.Tree.Touch()
-			if _, only := s.Env.Tree.Written(); only {
+			s.Env.Changes.Touch()
+			if _, only := s.Env.Changes.Written(); only {
 				t.Error("after the commands of verify")
 			}
 		})

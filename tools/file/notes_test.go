@@ -50,7 +50,7 @@ func TestNotesOfDirectories(t *testing.T) {
 // does not use them up.
 func TestNotesComeOnce(t *testing.T) {
 	s := tooltest.SetUp(t, "readonly", map[string]string{"api/AGENTS.md": "Use tabs.", "api/x.go": "package x\n"})
-	s.Env.Notes, s.Env.Cache, s.Env.Tree = &file.Notes{}, &tools.Cache{}, &change.Tracker{}
+	s.Env.Notes, s.Env.Cache, s.Env.Changes = &file.Notes{}, &tools.Cache{}, &change.Tracker{}
 	s.Want(s.Call("read", tooltest.Args{"filePath": "api/x.go", "offset": 9}), tools.Failed)
 	for i, cached := range []bool{false, false, true} {
 		out := s.Call("read", tooltest.Args{"filePath": "api/x.go"})

@@ -97,7 +97,7 @@ func TestHooksChangeResults(t *testing.T) {
 		r.Output += add
 		return r
 	}}}
-	s.Env.Tree, s.Env.Cache = &change.Tracker{}, &tools.Cache{}
+	s.Env.Changes, s.Env.Cache = &change.Tracker{}, &tools.Cache{}
 	if out := s.Call("read", tooltest.Args{"filePath": "a.txt"}); out.Title != "other" || out.Output != "all new" || out.Status != tools.Completed {
 		t.Errorf("%+v", out)
 	}

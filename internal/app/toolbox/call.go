@@ -122,7 +122,7 @@ func Call(ctx context.Context, w world.World, o Options) error {
 	if env.Skills = skill.Find(space, set.skills); len(env.Skills.Problems) > 0 {
 		fmt.Fprintln(w.Err, printable.Text(errors.Join(env.Skills.Problems...).Error()))
 	}
-	env.Tree, env.Cache, env.Redact = &change.Tracker{}, &tools.Cache{}, w.Redactor(set.plan, known...)
+	env.Changes, env.Cache, env.Redact = &change.Tracker{}, &tools.Cache{}, w.Redactor(set.plan, known...)
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	served, stop, err := serve(ctx, w, o.ProfileOptions, o.Sandbox, &env, set, end, o.Name)

@@ -321,7 +321,7 @@ func WithBatch(env *tools.Env) { env.Batch = true }
 
 // WithCache makes results cached, and enables the batch tool.
 func WithCache(env *tools.Env) {
-	env.Tree, env.Cache, env.Batch = &change.Tracker{}, &tools.Cache{}, true
+	env.Changes, env.Cache, env.Batch = &change.Tracker{}, &tools.Cache{}, true
 }
 
 // WithCustom gives a stage a custom tool of the name deploy.
