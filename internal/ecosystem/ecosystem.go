@@ -111,6 +111,23 @@ func Detect(workspace *os.Root) ([]Found, error) {
 	return all, nil
 }
 
+// DetectAll is Detect for directories of this machine.
+func DetectAll(dirs ...string) ([]Found, error) {
+	var all []Found
+	for _, dir := range slices.Compact(dirs) {
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			return nil, err
+		}
+		found, err := Detect(root)
+		if err := errors.Join(err, root.Close()); err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
 // DetectIn is Detect for a workspace with these files, given by their paths with slashes.
 func DetectIn(paths []string) []Found {
 	files := map[string][]string{}

@@ -105,6 +105,21 @@ func TestDetectFollowsNoSymlinks(t *testing.T) {
 	}
 }
 
+// A workspace that is the entire working tree is searched once.
+func TestDirectoriesThatAreTheSameAreSearchedOnce(t *testing.T) {
+	tree := t.TempDir()
+	write(t, tree, "go.mod", "sub/package.json")
+	sub := filepath.Join(tree, "sub")
+	for want, dirs := range map[int][]string{0: nil, 2: {tree, tree}, 3: {tree, sub}, 1: {sub}} {
+		if found, err := ecosystem.DetectAll(dirs...); err != nil || len(found) != want {
+			t.Errorf("%q: %d package managers, want %d: %v", dirs, len(found), want, err)
+		}
+	}
+	if _, err := ecosystem.DetectAll(tree, filepath.Join(tree, "missing")); err == nil {
+		t.Error("a missing directory has package managers")
+	}
+}
+
 // TestDetectIsBounded: only the first of many directories are searched.
 func TestDetectIsBounded(t *testing.T) {
 	if testing.Short() {

@@ -2,9 +2,7 @@ package preflight
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -84,7 +82,7 @@ type survey struct {
 func surveyOf(ctx context.Context, repo tasks.Repo, s Start) (found survey, err error) {
 	switch {
 	case repo.Kind == tasks.RepoCopy:
-		found.ecosystems, err = DetectIn(repo.Dir)
+		found.ecosystems, err = ecosystem.DetectAll(repo.Dir)
 	case s.Base == "":
 		dirty, err := DirtyBelow(ctx, s.Origin, "")
 		if err != nil {
@@ -97,7 +95,7 @@ func surveyOf(ctx context.Context, repo tasks.Repo, s Start) (found survey, err 
 		if found.output, err = ModelOutput(ctx, tasks.Job{}, s.Origin, head.Hash, dirty); err != nil {
 			return found, err
 		}
-		found.ecosystems, err = DetectIn(s.Origin.Root(), filepath.Join(s.Origin.Root(), s.Below))
+		found.ecosystems, err = ecosystem.DetectAll(s.Origin.Root(), filepath.Join(s.Origin.Root(), s.Below))
 		return found, err
 	default:
 		if found.output, err = ModelOutput(ctx, tasks.Job{}, s.Origin, s.Base, nil); err != nil {
@@ -124,21 +122,4 @@ func below(paths []string, dir string) []string {
 		}
 	}
 	return list
-}
-
-// DetectIn returns the package managers of directories.
-func DetectIn(dirs ...string) ([]ecosystem.Found, error) {
-	var all []ecosystem.Found
-	for _, dir := range slices.Compact(dirs) {
-		root, err := os.OpenRoot(dir)
-		if err != nil {
-			return nil, err
-		}
-		found, err := ecosystem.Detect(root)
-		if err := errors.Join(err, root.Close()); err != nil {
-			return nil, err
-		}
-		all = append(all, found...)
-	}
-	return all, nil
 }

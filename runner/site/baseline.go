@@ -12,7 +12,6 @@ import (
 	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/runner/commands"
 	"github.com/millhand/millhand/runner/ending"
-	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -121,7 +120,7 @@ func (r Verifier) faultOf(line string, v commands.Ran) *event.Fault {
 	if f == nil {
 		return nil
 	}
-	if found, err := preflight.DetectIn(r.Site.Space.Dir()); err == nil {
+	if found, err := ecosystem.DetectAll(r.Site.Space.Dir()); err == nil {
 		f.Fix = ecosystem.InDirs(f.Fix, found, []string{line})
 	}
 	return f

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millhand/millhand/internal/ecosystem"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/text/textcut"
@@ -93,7 +94,7 @@ func (u Setup) settings(ctx context.Context, output string) (confinement.Setup, 
 			return confinement.Setup{}, err
 		}
 	}
-	found, err := preflight.DetectIn(s.Tree.Root(), s.Space.Dir())
+	found, err := ecosystem.DetectAll(s.Tree.Root(), s.Space.Dir())
 	if err != nil {
 		return confinement.Setup{}, err
 	}
