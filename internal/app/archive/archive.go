@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/app/fault"
-	"github.com/millhand/millhand/internal/app/runs"
+	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
@@ -51,7 +51,7 @@ func (o PruneOptions) Check() error {
 
 // List prints the runs of a directory, newest first.
 func List(w world.World, o ListOptions) error {
-	dir, runs, err := runs.FindRuns(w, o.Dir)
+	dir, runs, err := savedrun.List(w, o.Dir)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func columns(r rundir.Saved) []string {
 
 // Prune removes runs, and what killed runs left.
 func Prune(ctx context.Context, w world.World, o PruneOptions) error {
-	_, runs, err := runs.FindRuns(w, o.Dir)
+	_, runs, err := savedrun.List(w, o.Dir)
 	if err != nil {
 		return err
 	}

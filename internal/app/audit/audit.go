@@ -12,7 +12,6 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
-	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
@@ -135,7 +134,7 @@ func openOrFetch(ctx context.Context, w world.World, name string) (*gitops.Repo,
 		return nil, err
 	}
 	at := remote.Repo{URL: name, Auth: auth(name), Proxy: w.Proxy}
-	dir := filepath.Join(w.Mirrors(), "verify-"+runs.OutputsOf(name))
+	dir := filepath.Join(w.Mirrors(), "verify-"+rundir.OutputsOf(name))
 	git, err := remote.Mirror(ctx, dir, at, remote.MirrorOptions{}, w.GitEnv())
 	if err != nil {
 		return nil, err

@@ -16,6 +16,7 @@ import (
 	"github.com/millhand/millhand/internal/app/action"
 	"github.com/millhand/millhand/internal/app/exitcode"
 	"github.com/millhand/millhand/internal/app/load"
+	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/remote"
@@ -314,10 +315,10 @@ func TestFollowUpLimitsItsOwnCost(t *testing.T) {
 func TestRunsOfTheDefaultDirectoryMayBeMissing(t *testing.T) {
 	t.Chdir(t.TempDir())
 	w := world.World{Now: time.Now}
-	if at, list, err := FindRuns(w, ""); err != nil || list == nil || len(list) > 0 || at != filepath.Join(".millhand", "runs") {
+	if at, list, err := savedrun.List(w, ""); err != nil || list == nil || len(list) > 0 || at != filepath.Join(".millhand", "runs") {
 		t.Errorf("%s: %v, %v", at, list, err)
 	}
-	if _, _, err := FindRuns(w, "missing"); exitcode.Of(err) != event.ExitUsage {
+	if _, _, err := savedrun.List(w, "missing"); exitcode.Of(err) != event.ExitUsage {
 		t.Errorf("a directory that is named: %v", err)
 	}
 }

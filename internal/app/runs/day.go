@@ -2,8 +2,6 @@ package runs
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -14,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/money/daily"
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/tasks"
 )
@@ -55,7 +54,7 @@ func openDays(ctx context.Context, w world.World, plan *tasks.Plan, s Starting) 
 		if err != nil {
 			return nil, all, errors.Join(err, all.close())
 		}
-		dir = filepath.Join(dir, "spend", OutputsOf(p.Path))
+		dir = filepath.Join(dir, "spend", rundir.OutputsOf(p.Path))
 		most := plan.Budget.CostUSD
 		if most > 0 {
 			most = max(most.Sub(all.before), 1)
@@ -92,10 +91,4 @@ func (d days) close() error {
 		errs = append(errs, r.Close())
 	}
 	return errors.Join(errs...)
-}
-
-// OutputsOf returns the name of the directory for a workspace's saved outputs.
-func OutputsOf(dir string) string {
-	sum := sha256.Sum256([]byte(dir))
-	return hex.EncodeToString(sum[:8])
 }

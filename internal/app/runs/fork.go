@@ -133,12 +133,9 @@ func named(run *event.Run, job, verb string) error {
 		}
 		names = append(names, j.ID)
 	}
-	list := textcut.ListOf(names, MaxNames)
+	list := textcut.ListOf(names, savedrun.MaxNames)
 	if job == "" {
 		return fmt.Errorf("the run has %d jobs: choose one of %s", len(names), list)
 	}
 	return fmt.Errorf("job %q not found in the run; it has %s", printable.Line(job, printable.Width), list)
 }
-
-// MaxNames is the maximum number of sessions that an error lists.
-const MaxNames = 20

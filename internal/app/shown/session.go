@@ -11,7 +11,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/millhand/millhand/internal/app/fault"
-	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -123,7 +122,7 @@ func findSession(r *savedrun.Run, name string) (job string, s *report.Session, e
 			names = append(names, s.Name())
 		}
 	}
-	list := textcut.ListOf(names, runs.MaxNames)
+	list := textcut.ListOf(names, savedrun.MaxNames)
 	switch {
 	case len(names) == 0:
 		return "", nil, fault.New(event.ExitUsage, "the run has no sessions")

@@ -14,7 +14,6 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/load"
-	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files/abandon"
@@ -114,7 +113,7 @@ func Call(ctx context.Context, w world.World, o Options) error {
 	if saved, err := openOutputs(os.TempDir()); err == nil { // without it outputs are truncated and not saved
 		defer saved.Close()
 		outputs.Prune(saved, w.Now().Add(-rundir.OutputRetention)) //nolint:errcheck // the next call retries
-		env.Outputs = saved.Sub(runs.OutputsOf(space.Dir()))
+		env.Outputs = saved.Sub(rundir.OutputsOf(space.Dir()))
 	}
 	env.Workspace, env.Profile, env.Ignore, env.Todos = space, profile, ignored(space.Dir(), w), &tools.Todos{}
 	env.ChildEnv = proc.ChildEnv(w.Getenv, profile.Env)

@@ -105,9 +105,9 @@ func (d *distillery) chooseTask(jobs []report.Job) error {
 	case d.given.Task == "" && len(names) == 1:
 		d.given.Task = names[0]
 	case d.given.Task == "":
-		return fmt.Errorf("the run has %d tasks: choose one with --task: %s", len(names), strings.Join(names[:min(len(names), runs.MaxNames)], ", "))
+		return fmt.Errorf("the run has %d tasks: choose one with --task: %s", len(names), strings.Join(names[:min(len(names), savedrun.MaxNames)], ", "))
 	case !slices.Contains(names, d.given.Task):
-		return fmt.Errorf("task %q not found in the run; it has %s", d.given.Task, strings.Join(names[:min(len(names), runs.MaxNames)], ", "))
+		return fmt.Errorf("task %q not found in the run; it has %s", d.given.Task, strings.Join(names[:min(len(names), savedrun.MaxNames)], ", "))
 	}
 	return nil
 }

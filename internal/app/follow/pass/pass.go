@@ -13,7 +13,6 @@ import (
 	"github.com/millhand/millhand/internal/app/exitcode"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/load"
-	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -98,7 +97,7 @@ func find(w world.World, o Options) ([]string, error) {
 	if _, err := os.Stat(manifest); err != nil {
 		return nil, fault.New(event.ExitUsage, "%s is neither a saved run nor a manifest: %w", o.Of, err)
 	}
-	_, saved, err := runs.FindRuns(w, o.Dir)
+	_, saved, err := savedrun.List(w, o.Dir)
 	if err != nil {
 		return nil, err
 	}
