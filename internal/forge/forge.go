@@ -36,8 +36,7 @@ type Repository struct {
 	// Push reports whether the token can push. False may be wrong if PushUnknown is set.
 	Push, PushUnknown bool
 
-	ID    int64 // GitLab's
-	small bool  // perhaps empty
+	ID int64 // GitLab's
 }
 
 // Head is the branch that a pull request proposes.

@@ -136,12 +136,14 @@ func (a *API) CheckList(ctx context.Context, p forge.Path, sha string) ([]forge.
 	found, err := a.statuses(ctx, p, sha)
 	var all []forge.Check
 	for _, j := range found {
-		check := forge.Check{Name: j.Context, Status: forge.ChecksFailed, Text: j.Description, URL: j.TargetURL}
+		check := forge.Check{Name: j.Context, Text: j.Description, URL: j.TargetURL}
 		switch j.State {
 		case sdk.StatusPending:
 			check.Status = forge.ChecksPending
 		case sdk.StatusSuccess, sdk.StatusWarning, "skipped":
 			check.Status = forge.ChecksPassed
+		default:
+			check.Status = forge.ChecksFailed
 		}
 		all = append(all, check)
 	}
