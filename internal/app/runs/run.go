@@ -353,7 +353,8 @@ func Start(ctx context.Context, w world.World, o Options, c Checked, s Starting)
 	}
 	Sweep(ctx, w, out, ready, o.Log.Quiet)
 	c.Models.Hold = known.Hold
-	end, err := c.Models.Begin([]model.Placeholder{{Name: "work", Value: out.Work()}, {Name: "reports", Value: out.Files().Path()}, {Name: "run", Value: s.ID}}, func(text string) string { return cleaned(known, text) }, o.Record)
+	placeholders := []model.Placeholder{{Name: "work", Value: out.Work()}, {Name: "reports", Value: out.Files().Path()}, {Name: "run", Value: s.ID}}
+	end, err := c.Models.Begin(placeholders, func(text string) string { return cleaned(known, text) }, o.Record)
 	if err != nil {
 		return err
 	}
@@ -364,11 +365,25 @@ func Start(ctx context.Context, w world.World, o Options, c Checked, s Starting)
 	}()
 	return execute(ctx, w, o.Plan.In(w), out, plan, clients, runner.Options{
 		Options: site.Options{
-			RunID: s.ID, Keep: o.Keep, NoBaseline: o.NoBaseline, Git: w.GitEnv(), Preflight: ready, Private: out.Private(o.Plan.In(w), trees), Level: level, Sandbox: state,
-			System: cmp.Or(s.Private, sandbox.NewPrivate(w.System...)), Getenv: w.Getenv, Redact: known, Now: w.Now, History: s.History,
+			RunID:      s.ID,
+			Keep:       o.Keep,
+			NoBaseline: o.NoBaseline,
+			Git:        w.GitEnv(),
+			Preflight:  ready,
+			Private:    out.Private(o.Plan.In(w), trees),
+			Level:      level,
+			Sandbox:    state,
+			System:     cmp.Or(s.Private, sandbox.NewPrivate(w.System...)),
+			Getenv:     w.Getenv,
+			Redact:     known,
+			Now:        w.Now,
+			History:    s.History,
 		},
 		About:     runner.About{Version: w.Version, Prices: c.Models.PriceTable(), StartedBy: StartedBy(w.Getenv), Invocation: o.Invocation},
-		Equipment: agent.Equipment{OpenModel: c.Models.Open, Facts: c.Models.Facts, Custom: c.custom, Proxy: w.Proxy}, Stops: runner.Stops{MaxFailures: o.MaxFailures, Rollout: c.rollout}, FailOn: o.FailOn, Costs: runner.Costs{Spent: day.set, Ledger: ledger},
+		Equipment: agent.Equipment{OpenModel: c.Models.Open, Facts: c.Models.Facts, Custom: c.custom, Proxy: w.Proxy},
+		Stops:     runner.Stops{MaxFailures: o.MaxFailures, Rollout: c.rollout},
+		FailOn:    o.FailOn,
+		Costs:     runner.Costs{Spent: day.set, Ledger: ledger},
 	}, s.Log, print, slices.Concat(plan.Notes, clients.Warnings(), warnOnRunner(w, plan), c.Models.Warnings(), ready.Warnings()))
 }
 
@@ -428,7 +443,10 @@ func (o *Options) printJSON(w world.World, rep *report.Report, dir string) {
 }
 
 // execute runs the plan, writes the reports and prints the result.
-func execute(ctx context.Context, w world.World, dir string, out *rundir.Dir, plan *tasks.Plan, clients *forges.Clients, o runner.Options, log *view.Log, print func(world.World, *report.Report, string), warnings []string) error {
+func execute(
+	ctx context.Context, w world.World, dir string, out *rundir.Dir, plan *tasks.Plan, clients *forges.Clients, o runner.Options, log *view.Log,
+	print func(world.World, *report.Report, string), warnings []string,
+) error {
 	o.Dir, o.Work, o.Trees = out.Files(), out.Work(), site.Trees{Left: out.Leave, Discard: out.Discard}
 	if o.Keep {
 		var err error

@@ -12,7 +12,23 @@ import (
 const (
 	mostCommandLines = 150 // of a file of internal/command, without tests
 	mostCommands     = 3000
+	mostColumns      = 200 // of a line of the command line and of use cases, whose options and texts are long
 )
+
+func TestLinesOfCommandsAndUseCasesFitOnAScreen(t *testing.T) {
+	for dir, files := range sources(t) {
+		if dir != "internal/command" && !strings.HasPrefix(dir, "internal/app/") {
+			continue
+		}
+		for name := range files {
+			for i, line := range strings.Split(read(t, name), "\n") {
+				if len(line) > mostColumns {
+					t.Errorf("%s:%d has %d columns, more than %d", name, i+1, len(line), mostColumns)
+				}
+			}
+		}
+	}
+}
 
 func TestCommandsAreWiring(t *testing.T) {
 	all := 0
