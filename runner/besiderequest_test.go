@@ -9,12 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millhand/millhand/runner/agent"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/model/opened"
 	"github.com/millhand/millhand/internal/proc/failpoint"
 	"github.com/millhand/millhand/tasks"
 )
@@ -36,7 +35,7 @@ func (f *first) Stream(ctx context.Context, r model.Request, emit func(model.Del
 // asks makes the stage's models call asked with their first request.
 func (s *stage) asks(turns string, asked func(model.Request)) {
 	open := plays(s.t, turns)
-	s.opts.Equipment.OpenModel = func(j tasks.Job, child string, on agent.Notices) (agent.Conversation, error) {
+	s.opts.Equipment.OpenModel = func(j tasks.Job, child string, on opened.Notices) (opened.Conversation, error) {
 		c, err := open(j, child, on)
 		c.Model = &first{c.Model, asked}
 		return c, err
@@ -59,7 +58,7 @@ func (m sending) Stream(ctx context.Context, r model.Request, emit func(model.De
 func TestTheCheckoutRunsBesideTheFirstRequest(t *testing.T) {
 	s := setUp(t)
 	open := plays(t, "  - {text: ok}\n")
-	s.opts.Equipment.OpenModel = func(j tasks.Job, child string, on agent.Notices) (agent.Conversation, error) {
+	s.opts.Equipment.OpenModel = func(j tasks.Job, child string, on opened.Notices) (opened.Conversation, error) {
 		c, err := open(j, child, on)
 		c.Model = sending{c.Model, func() {
 			file := filepath.Join(s.opts.Work, "trees", "a", ".git")
@@ -348,7 +347,7 @@ func TestWithoutACallNothingIsCheckedOut(t *testing.T) {
 func TestACheckoutThatIsNotNeededIsEnded(t *testing.T) {
 	s := setUp(t)
 	open, began := plays(t, "  - {text: ok}\n"), make(chan struct{})
-	s.opts.Equipment.OpenModel = func(j tasks.Job, child string, on agent.Notices) (agent.Conversation, error) {
+	s.opts.Equipment.OpenModel = func(j tasks.Job, child string, on opened.Notices) (opened.Conversation, error) {
 		c, err := open(j, child, on)
 		c.Model = sending{c.Model, func() { <-began }}
 		return c, err

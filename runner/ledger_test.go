@@ -9,8 +9,8 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/model/opened"
 	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/runner/agent"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
 )
@@ -72,14 +72,14 @@ func TestProcessesShareTheRunsBudget(t *testing.T) {
 }
 
 // costsADollar opens a model whose requests cost one dollar each.
-func costsADollar(t *testing.T) func(tasks.Job, string, agent.Notices) (agent.Conversation, error) {
+func costsADollar(t *testing.T) func(tasks.Job, string, opened.Notices) (opened.Conversation, error) {
 	t.Helper()
 	var turns strings.Builder
 	for i := range 20 {
 		fmt.Fprintf(&turns, "  - {calls: [{tool: glob, args: {pattern: x%d}}], usage: {input: 10, output: 1}}\n", i)
 	}
 	open := plays(t, turns.String())
-	return func(j tasks.Job, child string, on agent.Notices) (agent.Conversation, error) {
+	return func(j tasks.Job, child string, on opened.Notices) (opened.Conversation, error) {
 		c, err := open(j, child, on)
 		c.Model = model.Priced(c.Model, func(money.Usage) (money.USD, bool) { return money.Dollar, true })
 		c.Price = func(money.Usage) money.USD { return money.Dollar }

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millhand/millhand/runner/agent"
 	"github.com/millhand/millhand/runner/site"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,6 +21,7 @@ import (
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/model/opened"
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
@@ -147,15 +147,15 @@ func (s *stage) job(id string, needs ...string) tasks.Job {
 }
 
 // plays opens scripted models for jobs.
-func plays(t *testing.T, turns string) func(tasks.Job, string, agent.Notices) (agent.Conversation, error) {
+func plays(t *testing.T, turns string) func(tasks.Job, string, opened.Notices) (opened.Conversation, error) {
 	t.Helper()
 	sc, err := script.Parse([]byte("version: 1\nturns:\n"+turns), "model.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(_ tasks.Job, child string, _ agent.Notices) (agent.Conversation, error) {
+	return func(_ tasks.Job, child string, _ opened.Notices) (opened.Conversation, error) {
 		p, err := sc.Player(child)
-		return agent.Conversation{Model: p, Finish: p.Finish}, err
+		return opened.Conversation{Model: p, Finish: p.Finish}, err
 	}
 }
 
@@ -184,7 +184,7 @@ const writes = "  - {calls: [{tool: write, args: {filePath: a, content: x}}], us
 func TestPanicFailsOnlyItsJob(t *testing.T) {
 	s := setUp(t)
 	open := plays(t, writes)
-	s.opts.Equipment.OpenModel = func(j tasks.Job, child string, on agent.Notices) (agent.Conversation, error) {
+	s.opts.Equipment.OpenModel = func(j tasks.Job, child string, on opened.Notices) (opened.Conversation, error) {
 		if j.ID == "two" {
 			panic("boom")
 		}
@@ -265,7 +265,7 @@ func TestTheRunsBudgetStopsEveryJob(t *testing.T) {
 		fmt.Fprintf(&turns, "  - {calls: [{tool: glob, args: {pattern: x%d}}], usage: {input: 10, output: 1}}\n", i)
 	}
 	open := plays(t, turns.String())
-	s.opts.Equipment.OpenModel = func(j tasks.Job, child string, on agent.Notices) (agent.Conversation, error) {
+	s.opts.Equipment.OpenModel = func(j tasks.Job, child string, on opened.Notices) (opened.Conversation, error) {
 		c, err := open(j, child, on)
 		c.Model = model.Priced(c.Model, func(money.Usage) (money.USD, bool) { return money.Dollar, true })
 		return c, err
@@ -292,8 +292,8 @@ func TestTheRunsBudgetStopsEveryJob(t *testing.T) {
 func TestRefusedProviderGetsNoMoreRequests(t *testing.T) {
 	s := setUp(t)
 	asked := 0
-	s.opts.Equipment.OpenModel = func(tasks.Job, string, agent.Notices) (agent.Conversation, error) {
-		return agent.Conversation{Model: streamFunc(func() (model.Response, error) {
+	s.opts.Equipment.OpenModel = func(tasks.Job, string, opened.Notices) (opened.Conversation, error) {
+		return opened.Conversation{Model: streamFunc(func() (model.Response, error) {
 			asked++
 			return model.Response{}, model.Fail(model.ClassAuth, errors.New("bad key"))
 		})}, nil
@@ -314,9 +314,9 @@ func (f streamFunc) Stream(context.Context, model.Request, func(model.Delta)) (m
 
 func TestSetupFailsBeforeAnyModelCall(t *testing.T) {
 	s := setUp(t)
-	s.opts.Equipment.OpenModel = func(tasks.Job, string, agent.Notices) (agent.Conversation, error) {
+	s.opts.Equipment.OpenModel = func(tasks.Job, string, opened.Notices) (opened.Conversation, error) {
 		t.Error("a model was opened")
-		return agent.Conversation{}, errors.New("no")
+		return opened.Conversation{}, errors.New("no")
 	}
 	j := s.job("a")
 	j.Setup = []string{"true", "echo no such package; exit 7"}

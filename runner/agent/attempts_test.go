@@ -16,6 +16,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/model/opened"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
@@ -77,8 +78,8 @@ func TestAttemptsEnd(t *testing.T) {
 
 func TestSessionThatCannotBeOpened(t *testing.T) {
 	s := setUp(t)
-	s.uses.OpenModel = func(tasks.Job, string, Notices) (Conversation, error) {
-		return Conversation{}, errors.New("no such model")
+	s.uses.OpenModel = func(tasks.Job, string, opened.Notices) (opened.Conversation, error) {
+		return opened.Conversation{}, errors.New("no such model")
 	}
 	p, r, end := s.works(&tasks.Plan{}, s.job("a"), "")
 	if end == nil || *end != (ending.Stop{Code: event.CodeNoModel, Detail: "no such model"}) || p.Touched || r.Totals.Cost.USD() == nil {
@@ -169,8 +170,8 @@ func TestPromptIncludesMentions(t *testing.T) {
 		tasks.Mention{Name: "helper"}, tasks.Mention{Name: "team/x.go"}, tasks.Mention{Name: "nobody"})
 	plan := &tasks.Plan{Agents: []tasks.Agent{{Name: "helper", Description: "helps"}, {Name: "hidden"}}}
 	var asked string
-	s.uses.OpenModel = func(tasks.Job, string, Notices) (Conversation, error) {
-		return Conversation{Model: requestFunc(func(r model.Request) (model.Response, error) {
+	s.uses.OpenModel = func(tasks.Job, string, opened.Notices) (opened.Conversation, error) {
+		return opened.Conversation{Model: requestFunc(func(r model.Request) (model.Response, error) {
 			data, err := json.Marshal(r.Messages)
 			asked = string(data)
 			return model.Response{Text: "ok"}, err
@@ -286,10 +287,10 @@ func TestSubagentHasItsProfileAndLimits(t *testing.T) {
 	spec.Limits.Turns, spec.Fallback = 5, []tasks.Model{{}}
 	j := s.begin(plan, spec)
 	w := newWork(j, s.prepared(j))
-	var opened tasks.Job
+	var asked tasks.Job
 	play := plays(t, "  - text: unused\nagents:\n  look: {turns: [{text: found}, {text: more}]}\n")
-	j.run.equipment.OpenModel = func(of tasks.Job, child string, on Notices) (Conversation, error) {
-		opened = of
+	j.run.equipment.OpenModel = func(of tasks.Job, child string, on opened.Notices) (opened.Conversation, error) {
+		asked = of
 		return play(of, child, on)
 	}
 	spawn := w.spawner("r1/a")
@@ -302,10 +303,10 @@ func TestSubagentHasItsProfileAndLimits(t *testing.T) {
 	if err != nil || got.Text != "found" || got.TaskID != "a.task-1" || got.Failed != "" {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if opened.Model != "script:other" || opened.ModelName != "other" || opened.Fallback != nil || opened.Limits.Turns != 2 || opened.Agent != "look" {
-		t.Errorf("the child is %+v", opened)
+	if asked.Model != "script:other" || asked.ModelName != "other" || asked.Fallback != nil || asked.Limits.Turns != 2 || asked.Agent != "look" {
+		t.Errorf("the child is %+v", asked)
 	}
-	if opened.Profile.Allows("edit", "a") || opened.Profile.Allows("todowrite", "x") || !spec.Profile.Allows("edit", "a") {
+	if asked.Profile.Allows("edit", "a") || asked.Profile.Allows("todowrite", "x") || !spec.Profile.Allows("edit", "a") {
 		t.Error("the child may do what its agent may not, or the job may not any more")
 	}
 	if got, err = spawn(t.Context(), tools.SpawnRequest{Agent: "look", Prompt: "and?", TaskID: "a.task-1"}); err != nil || got.Text != "more" {
@@ -373,8 +374,8 @@ func TestJobLimitsApplyToAllSessions(t *testing.T) {
 }
 
 func TestWindowIsTheSmallestOfTheModels(t *testing.T) {
-	facts := map[string]ModelFacts{"a": {Context: 100, MaxOutput: 20}, "b": {Context: 80, MaxOutput: 30}, "c": {}}
-	o := Equipment{Facts: func(m string) ModelFacts { return facts[m] }}
+	facts := map[string]opened.Facts{"a": {Context: 100, MaxOutput: 20}, "b": {Context: 80, MaxOutput: 30}, "c": {}}
+	o := Equipment{Facts: func(m string) opened.Facts { return facts[m] }}
 	for first, c := range map[string]struct {
 		others            []string
 		all, withinLimits int
@@ -387,7 +388,7 @@ func TestWindowIsTheSmallestOfTheModels(t *testing.T) {
 			t.Errorf("%s: %d, %d", first, all, withinLimits)
 		}
 	}
-	if (Equipment{}).facts("a") != (ModelFacts{}) {
+	if (Equipment{}).facts("a") != (opened.Facts{}) {
 		t.Error("something is known without facts")
 	}
 }
@@ -401,8 +402,8 @@ func TestASecretThatAManifestNames(t *testing.T) {
 
 func TestRetriesAreReportedWithTheirTurn(t *testing.T) {
 	s := setUp(t)
-	s.uses.OpenModel = func(_ tasks.Job, _ string, on Notices) (Conversation, error) {
-		return Conversation{Model: requestFunc(func(model.Request) (model.Response, error) {
+	s.uses.OpenModel = func(_ tasks.Job, _ string, on opened.Notices) (opened.Conversation, error) {
+		return opened.Conversation{Model: requestFunc(func(model.Request) (model.Response, error) {
 			on.Retry(event.Retry{})
 			return model.Response{Text: "ok"}, nil
 		})}, nil

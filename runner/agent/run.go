@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/model/opened"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/site"
@@ -20,42 +20,11 @@ import (
 type Equipment struct {
 	// OpenModel opens the model of a job, or of a child session: then child is the
 	// name of its agent, and the job's model is the child's.
-	OpenModel func(j tasks.Job, child string, on Notices) (Conversation, error)
+	OpenModel func(j tasks.Job, child string, on opened.Notices) (opened.Conversation, error)
 	// Facts returns the properties of a model. It may be nil.
-	Facts  func(model string) ModelFacts
+	Facts  func(model string) opened.Facts
 	Custom []tools.Tool                          // of the manifests
 	Proxy  func(*http.Request) (*url.URL, error) // for requests to remote MCP servers; nil: no proxy
-}
-
-// Conversation is a model for one session. Finish is called after the session, and
-// returns an error if it did not go as expected, for example for a script with unused
-// turns. Price returns the maximum cost of a request; nil if it is unknown.
-type Conversation struct {
-	Model  model.Model
-	Finish func() error
-	Price  func(money.Usage) money.USD
-	// As is the model id that determines tools and facts: for a recording, that of
-	// the recorded model.
-	As string
-}
-
-// Notices are what the model of a session calls.
-type Notices struct {
-	// Retry is called for each retried request, for each wait for a provider that is down, and for
-	// each change of the model; the turn is not its concern.
-	Retry func(event.Retry)
-	// Pause stops the job's time limit until resume is called, because its provider is down.
-	Pause func() (resume func())
-}
-
-// ModelFacts are properties of a model other than its price.
-type ModelFacts struct {
-	Images, PDFs bool // supported attachments
-	Context      int  // context window: maximum tokens of a request and its response; 0 if unknown
-	MaxOutput    int  // maximum tokens of a response; 0 if unknown
-
-	// Like is the model whose instructions and tools it gets; "" for those of its own name.
-	Like string
 }
 
 // Run is what the sessions of a run share.

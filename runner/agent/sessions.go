@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/model/opened"
 	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/savedsession"
@@ -50,7 +51,7 @@ func (s sessionSpec) schema() map[string]any {
 type open struct {
 	*session.Session
 	spec       sessionSpec
-	talk       Conversation
+	talk       opened.Conversation
 	transcript *os.File
 	running    sync.Mutex  // held while the session runs; children may be resumed
 	last       session.End // of its last run
@@ -146,7 +147,7 @@ func sessionFailed(err error) *ending.Stop {
 func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuation) (*open, error) {
 	o := &open{spec: s, last: session.End{Code: event.CodePanic}} // if it does not return
 	var err error
-	if o.talk, err = w.job.run.equipment.OpenModel(s.task, s.child(), Notices{Retry: func(r event.Retry) { w.retried(o, r) }, Pause: func() func() { return w.job.TimeLimit.Pause(w.job.opts.Now) }}); err != nil {
+	if o.talk, err = w.job.run.equipment.OpenModel(s.task, s.child(), opened.Notices{Retry: func(r event.Retry) { w.retried(o, r) }, Pause: func() func() { return w.job.TimeLimit.Pause(w.job.opts.Now) }}); err != nil {
 		return nil, errModel{err}
 	}
 	s.speaks = cmp.Or(o.talk.As, s.task.Model)
@@ -231,9 +232,9 @@ func sessionLimits(l tasks.Limits) session.Limits {
 }
 
 // facts returns the properties of a model.
-func (o Equipment) facts(model string) ModelFacts {
+func (o Equipment) facts(model string) opened.Facts {
 	if o.Facts == nil {
-		return ModelFacts{}
+		return opened.Facts{}
 	}
 	return o.Facts(model)
 }

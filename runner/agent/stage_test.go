@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/model/opened"
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
@@ -145,15 +146,15 @@ func writeFile(t *testing.T, path, text string) {
 }
 
 // plays opens scripted models for jobs.
-func plays(t *testing.T, turns string) func(tasks.Job, string, Notices) (Conversation, error) {
+func plays(t *testing.T, turns string) func(tasks.Job, string, opened.Notices) (opened.Conversation, error) {
 	t.Helper()
 	sc, err := script.Parse([]byte("version: 1\nturns:\n"+turns), "model.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(_ tasks.Job, child string, _ Notices) (Conversation, error) {
+	return func(_ tasks.Job, child string, _ opened.Notices) (opened.Conversation, error) {
 		p, err := sc.Player(child)
-		return Conversation{Model: p, Finish: p.Finish}, err
+		return opened.Conversation{Model: p, Finish: p.Finish}, err
 	}
 }
 

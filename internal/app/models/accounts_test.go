@@ -10,11 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millhand/millhand/runner/agent"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/model/opened"
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/testing/wiretest"
 	"github.com/millhand/millhand/tasks"
@@ -35,7 +34,7 @@ func TestSetsShareAccounts(t *testing.T) {
 		if accounts != nil {
 			s.Accounts = accounts
 		}
-		if _, err := s.Open(plan.Jobs[0], "", agent.Notices{}); err != nil {
+		if _, err := s.Open(plan.Jobs[0], "", opened.Notices{}); err != nil {
 			t.Fatal(err)
 		}
 		l, _ := s.limits("openai/gpt-4.1")
@@ -65,10 +64,10 @@ func TestSetsShareConnections(t *testing.T) {
 		provider := wiretest.New(nil)
 		provider.Play = func(wiretest.Request) *script.Turn { return &script.Turn{Text: "Done.", Finish: model.FinishStop} }
 		server := httptest.NewUnstartedServer(provider)
-		var opened atomic.Int64
+		var wires atomic.Int64
 		server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 			if state == http.StateNew {
-				opened.Add(1)
+				wires.Add(1)
 			}
 		}
 		server.Start()
@@ -80,7 +79,7 @@ func TestSetsShareConnections(t *testing.T) {
 			if shared {
 				s.Accounts = accounts
 			}
-			c, err := s.Open(plan.Jobs[0], "", agent.Notices{})
+			c, err := s.Open(plan.Jobs[0], "", opened.Notices{})
 			if err == nil {
 				_, err = c.Model.Stream(t.Context(), model.Request{Messages: []model.Message{{Role: model.User, Text: "Work."}}}, nil)
 			}
@@ -88,7 +87,7 @@ func TestSetsShareConnections(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if n := opened.Load(); (n == 1) != shared {
+		if n := wires.Load(); (n == 1) != shared {
 			t.Errorf("%d connections for 3 requests; shared: %t", n, shared)
 		}
 	}

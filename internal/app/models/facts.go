@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/model/opened"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/prices"
-	"github.com/millhand/millhand/runner/agent"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -124,10 +124,10 @@ func declared(plan *tasks.Plan, id string) (tasks.ModelFacts, bool) {
 
 // Facts returns the properties of a model. If it is unknown which files a model
 // sees, it gets images: a provider that does not support them refuses them.
-func (m *Set) Facts(id string) agent.ModelFacts {
+func (m *Set) Facts(id string) opened.Facts {
 	known := m.known(id)
 	facts, _ := declared(m.Plan, id)
-	f := agent.ModelFacts{
+	f := opened.Facts{
 		Images: known.Images || !known.Sees, PDFs: known.PDFs,
 		Like: facts.Like, Context: cmp.Or(facts.Window, known.Context), MaxOutput: cmp.Or(facts.MaxOutput, known.MaxOutput),
 	}

@@ -6,11 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millhand/millhand/runner/agent"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/model/opened"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/tasks"
@@ -38,22 +37,22 @@ func TestModelsOfOwnProviders(t *testing.T) {
 		model string
 		usage money.Usage
 		cost  string // "" if unknown
-		facts agent.ModelFacts
+		facts opened.Facts
 	}{
-		{"openai/gpt-5.4", million, "27.5", agent.ModelFacts{Images: true, PDFs: true, Context: 1_050_000, MaxOutput: 128_000}},
-		{"oa/gpt-5.4", million, "27.5", agent.ModelFacts{Images: true, PDFs: true, Context: 1_050_000, MaxOutput: 128_000}},
-		{"oa/unheard-of", million, "", agent.ModelFacts{Images: true}},
-		{"house/unheard-of", million, "", agent.ModelFacts{Images: true}},
-		{"house/coder", million, "12", agent.ModelFacts{Context: 1000, MaxOutput: 100}},
-		{"house/claude-x", money.Usage{Input: 1e6, CacheWrite: 1e6}, "5", agent.ModelFacts{Images: true}},
-		{"house/fast", million, "27.5", agent.ModelFacts{Images: true, PDFs: true, Context: 2000, MaxOutput: 128_000, Like: "openai/gpt-5.4"}},
-		{"house/cheap", million, "3.5", agent.ModelFacts{Images: true, PDFs: true, Context: 1_050_000, MaxOutput: 128_000, Like: "openai/gpt-5.4"}},
-		{"house/long", money.Usage{Input: 10}, "0.00001", agent.ModelFacts{Images: true}},
-		{"house/long", money.Usage{Input: 11, CacheWrite: 11}, "0.000022", agent.ModelFacts{Images: true}},
-		{"ollama/llama3", million, "0", agent.ModelFacts{Images: true}},
-		{"gpu/llama3", million, "0", agent.ModelFacts{Images: true}},
-		{"olla/llama3", million, "", agent.ModelFacts{Images: true}}, // a key of Ollama's cloud
-		{"groq/openai/gpt-oss-20b", million, "0.375", agent.ModelFacts{Context: 131_072, MaxOutput: 65_536}},
+		{"openai/gpt-5.4", million, "27.5", opened.Facts{Images: true, PDFs: true, Context: 1_050_000, MaxOutput: 128_000}},
+		{"oa/gpt-5.4", million, "27.5", opened.Facts{Images: true, PDFs: true, Context: 1_050_000, MaxOutput: 128_000}},
+		{"oa/unheard-of", million, "", opened.Facts{Images: true}},
+		{"house/unheard-of", million, "", opened.Facts{Images: true}},
+		{"house/coder", million, "12", opened.Facts{Context: 1000, MaxOutput: 100}},
+		{"house/claude-x", money.Usage{Input: 1e6, CacheWrite: 1e6}, "5", opened.Facts{Images: true}},
+		{"house/fast", million, "27.5", opened.Facts{Images: true, PDFs: true, Context: 2000, MaxOutput: 128_000, Like: "openai/gpt-5.4"}},
+		{"house/cheap", million, "3.5", opened.Facts{Images: true, PDFs: true, Context: 1_050_000, MaxOutput: 128_000, Like: "openai/gpt-5.4"}},
+		{"house/long", money.Usage{Input: 10}, "0.00001", opened.Facts{Images: true}},
+		{"house/long", money.Usage{Input: 11, CacheWrite: 11}, "0.000022", opened.Facts{Images: true}},
+		{"ollama/llama3", million, "0", opened.Facts{Images: true}},
+		{"gpu/llama3", million, "0", opened.Facts{Images: true}},
+		{"olla/llama3", million, "", opened.Facts{Images: true}}, // a key of Ollama's cloud
+		{"groq/openai/gpt-oss-20b", million, "0.375", opened.Facts{Context: 131_072, MaxOutput: 65_536}},
 	} {
 		s := newSet(plan, env)
 		got := ""

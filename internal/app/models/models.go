@@ -17,13 +17,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millhand/millhand/runner/agent"
-
 	"github.com/agnivade/levenshtein"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/model/opened"
 	"github.com/millhand/millhand/internal/model/provider"
 	"github.com/millhand/millhand/internal/model/replay"
 	"github.com/millhand/millhand/internal/model/script"
@@ -271,7 +270,7 @@ func (m *Set) suggestion(id string) string {
 // from the inside, the rate limiter and the gate of the account, the price, and retrying; then
 // the fallback and the recorder. Scripts and recordings have no retries and no
 // limiter.
-func (m *Set) Open(j tasks.Job, child string, on agent.Notices) (agent.Conversation, error) {
+func (m *Set) Open(j tasks.Job, child string, on opened.Notices) (opened.Conversation, error) {
 	name := j.ID
 	if child != "" {
 		name += "/" + child
@@ -332,7 +331,7 @@ func (m *Set) maxPrice(chain []tasks.Model) func(money.Usage) money.USD {
 type session struct {
 	job         jobKey
 	child, name string
-	on          agent.Notices
+	on          opened.Notices
 }
 
 // jobKey identifies a job among those of all plans in a process.
@@ -342,7 +341,7 @@ type jobKey struct {
 }
 
 // wrapped opens a model of a session; more reports whether there is another one to fall back to.
-func (m *Set) wrapped(of tasks.Model, s session, more bool) (agent.Conversation, error) {
+func (m *Set) wrapped(of tasks.Model, s session, more bool) (opened.Conversation, error) {
 	c, err := m.open(of.ID, of.Name, s.child, s.name)
 	if err != nil {
 		return c, err
@@ -382,7 +381,7 @@ func (m *Set) limits(id string) (*model.Limiter, *model.Gate) {
 
 // open opens a model's wire, script or recording. name identifies the session in a
 // recording.
-func (m *Set) open(id, written, child, name string) (agent.Conversation, error) {
+func (m *Set) open(id, written, child, name string) (opened.Conversation, error) {
 	if kind, file, _ := strings.Cut(id, ":"); kind == "script" {
 		return m.openScript(file, child)
 	} else if kind == "replay" {
@@ -393,11 +392,11 @@ func (m *Set) open(id, written, child, name string) (agent.Conversation, error) 
 	if _, ok := m.wires[id]; !ok {
 		wire, err := m.openWire(id, written)
 		if err != nil {
-			return agent.Conversation{}, err
+			return opened.Conversation{}, err
 		}
 		m.wires[id] = wire
 	}
-	return agent.Conversation{Model: m.wires[id].model, As: id}, nil
+	return opened.Conversation{Model: m.wires[id].model, As: id}, nil
 }
 
 // endpoint returns how the model with an id is called, without its key and the base URL of
@@ -449,14 +448,14 @@ func (m *Set) openWire(id, written string) (wired, error) {
 	if conf.BaseURL == "" && kind.BaseURL == "" && len(kind.BaseEnv) > 0 && conf.AWS == nil && conf.Region == "" {
 		return wired{}, fmt.Errorf("missing endpoint of %s: set the environment variable %s, or providers: {NAME: {base_url: URL}}", written, strings.Join(kind.BaseEnv, " or "))
 	}
-	opened, err := provider.Open(conf)
+	client, err := provider.Open(conf)
 	if err != nil {
 		return wired{}, fmt.Errorf("%s: %w", written, err)
 	}
 	if fix != "" {
-		opened = keyed{opened, fix}
+		client = keyed{client, fix}
 	}
-	w := wired{model: opened, account: accountID(cmp.Or(conf.BaseURL, kind.BaseURL), account), source: source(conf, kind)}
+	w := wired{model: client, account: accountID(cmp.Or(conf.BaseURL, kind.BaseURL), account), source: source(conf, kind)}
 	if conf.AWS != nil && conf.APIKey == "" && conf.Keys == nil {
 		w.found = conf.AWS.Found
 	}
@@ -480,40 +479,40 @@ func (k keyed) Stream(ctx context.Context, req model.Request, emit func(model.De
 }
 
 // openReplay opens the recording of a job, or of one of its children.
-func (m *Set) openReplay(path, name string) (agent.Conversation, error) {
+func (m *Set) openReplay(path, name string) (opened.Conversation, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := m.replays[path]
 	if r == nil {
 		var err error
 		if r, err = replay.Open(path, m.canon); err != nil {
-			return agent.Conversation{}, err
+			return opened.Conversation{}, err
 		}
 		m.replays[path] = r
 	}
 	player := r.Player(name)
-	return agent.Conversation{Model: player, Finish: player.Finish, As: cmp.Or(player.Model(), "replay:"+path)}, nil
+	return opened.Conversation{Model: player, Finish: player.Finish, As: cmp.Or(player.Model(), "replay:"+path)}, nil
 }
 
 // openScript starts a scripted model from its first turn; for a child session, with
 // the turns of its agent. The file is read once.
-func (m *Set) openScript(path, child string) (agent.Conversation, error) {
+func (m *Set) openScript(path, child string) (opened.Conversation, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.scripts[path]
 	if s == nil {
 		data, err := os.ReadFile(path)
 		if err != nil {
-			return agent.Conversation{}, fmt.Errorf("read the scripted model: %w", err)
+			return opened.Conversation{}, fmt.Errorf("read the scripted model: %w", err)
 		}
 		if s, err = script.Parse(data, path); err != nil {
-			return agent.Conversation{}, err
+			return opened.Conversation{}, err
 		}
 		m.scripts[path] = s
 	}
 	player, err := s.Player(child)
 	if err != nil {
-		return agent.Conversation{}, err
+		return opened.Conversation{}, err
 	}
-	return agent.Conversation{Model: player, Finish: player.Finish, As: "script:" + path}, nil
+	return opened.Conversation{Model: player, Finish: player.Finish, As: "script:" + path}, nil
 }

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/model/opened"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/prices"
-	"github.com/millhand/millhand/runner/agent"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -151,7 +151,7 @@ func TestPoliciesApplyToEndpointsOfTheEnvironment(t *testing.T) {
 func TestModelsOfOneAccountShareALimiter(t *testing.T) {
 	plan := &tasks.Plan{Jobs: []tasks.Job{job("a", "openai/gpt-4.1", 0, "openai/gpt-4.1-mini", "anthropic/claude-sonnet-4-5")}}
 	s := newSet(plan, map[string]string{"OPENAI_API_KEY": "sk-1", "ANTHROPIC_API_KEY": "sk-2"})
-	if _, err := s.Open(plan.Jobs[0], "", agent.Notices{}); err != nil {
+	if _, err := s.Open(plan.Jobs[0], "", opened.Notices{}); err != nil {
 		t.Fatal(err)
 	}
 	one, gate := s.limits("openai/gpt-4.1")

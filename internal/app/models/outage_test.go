@@ -7,7 +7,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
-	"github.com/millhand/millhand/runner/agent"
+	"github.com/millhand/millhand/internal/model/opened"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -31,7 +31,7 @@ func TestPatience(t *testing.T) {
 
 func TestNoticesOfAnOutage(t *testing.T) {
 	var got []event.Retry
-	s := session{on: agent.Notices{Retry: func(r event.Retry) { got = append(got, r) }}}
+	s := session{on: opened.Notices{Retry: func(r event.Retry) { got = append(got, r) }}}
 	notify := s.outage("house/m", 15*time.Minute).Notify
 	down := model.Fail(model.ClassUnavailable, errStub("refused"))
 	notify(model.Held{Failures: 2, Down: 90 * time.Second, Requests: 4, Err: down})
