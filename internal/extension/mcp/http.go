@@ -85,7 +85,7 @@ func newHTTPConn(ctx context.Context, r Remote, agent string, box *inbox) (c *ht
 	c.tokens = newAuthorizer(r.OAuth, c.client.Transport)
 	c.life, c.end = context.WithCancel(ctx)
 	c.initialized, c.ready = context.WithCancel(c.life)
-	c.Connection, err = (&sdk.StreamableClientTransport{Endpoint: r.URL, HTTPClient: &http.Client{Transport: c}, MaxEventSize: -1}).Connect(c.life)
+	c.Connection, err = (&sdk.StreamableClientTransport{Endpoint: r.URL, HTTPClient: &http.Client{Transport: c}, MaxEventSize: -1}).Connect(ctx)
 	return c, err
 }
 
@@ -183,7 +183,7 @@ func (c *httpConn) RoundTrip(r *http.Request) (*http.Response, error) {
 			<-c.initialized.Done()
 			c.listen(r, out)
 			<-c.life.Done() // an earlier end of the stream would end the SDK's connection
-			out.Close()
+			out.Close()     //nolint:errcheck // always nil
 		})
 		return response(r, http.StatusOK, eventsType, messages), nil
 	}
@@ -206,7 +206,7 @@ func (c *httpConn) RoundTrip(r *http.Request) (*http.Response, error) {
 		c.send(ctx, r, text, sendTimeout)
 		c.ready()
 	default:
-		own := r.Clone(c.life)
+		own := r.Clone(context.WithoutCancel(r.Context()))
 		c.group.Go(func() { c.send(c.life, own, text, sendTimeout) })
 	}
 	return response(r, http.StatusAccepted, "", http.NoBody), nil
@@ -248,7 +248,7 @@ func (c *httpConn) request(r *http.Request, request *jsonrpc.Request, text []byt
 func (c *httpConn) resume(r *http.Request, id, last string) *http.Response {
 	s := c.newStream(r.Context(), id)
 	s.from, s.last = last, last
-	resp, err := c.do(s.ctx, r, nil, last)
+	resp, err := c.do(s.ctx, r, nil, last) //nolint:contextcheck // it is made of that of the request
 	switch {
 	case err != nil:
 		s.lose(err)

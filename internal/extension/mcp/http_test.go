@@ -186,7 +186,7 @@ func TestAConnectionEndsBeforeItsLastResponse(t *testing.T) {
 	defer c.Close()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, h.URL, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call"}`))
 	r.Header.Set("Mcp-Session-Id", "expired")
-	if resp, err := c.RoundTrip(r); !errors.Is(err, errExpired) {
+	if resp, err := c.RoundTrip(r); !errors.Is(err, errExpired) { //nolint:bodyclose // it has no body
 		t.Fatalf("got %v, %v", resp, err)
 	}
 	if c.works() {

@@ -100,7 +100,7 @@ func TestFaultsOfAuthorities(t *testing.T) {
 			a.Remote.SetKey("never issued")
 		}),
 		"request a token: oauth2: ": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.Write([]byte("<html>secret-0815")) //nolint:errcheck // the client may be gone
+			w.Write([]byte("<html>secret-0815"))
 		}),
 	} {
 		c, tokens := authorized(t, a, serve)

@@ -48,7 +48,7 @@ func rejectLater() http.HandlerFunc {
 }
 
 func silent(_ http.ResponseWriter, r *http.Request) {
-	io.Copy(io.Discard, r.Body) //nolint:errcheck // or else the end of the connection is not noticed
+	io.Copy(io.Discard, r.Body) // or else the end of the connection is not noticed
 	<-r.Context().Done()
 }
 
