@@ -286,7 +286,7 @@ func (d *Dir) WorktreeDir() (string, error) {
 }
 
 // Private lists the report directories, without symlinks: those of this run, and the
-// default directories in the directory that the run is started in and in trees that are changed in place.
+// default directories in the directory that the run is started in and in trees that are changed without a worktree.
 func (d *Dir) Private(in string, trees []string) []string {
 	dirs := []string{Resolve(d.path), Resolve(d.dir.Path())}
 	trees = append([]string{in}, trees...)

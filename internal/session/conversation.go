@@ -94,7 +94,7 @@ func (c *conversation) replace(first, cut int, text string, turn int) {
 	c.recount()
 }
 
-// rewrite changes messages in place, as change does with a copy of them.
+// rewrite replaces messages by those that change makes of a copy of them.
 func (c *conversation) rewrite(change func(messages []model.Message)) {
 	earlier := c.messages
 	c.messages = slices.Clone(earlier)

@@ -40,7 +40,7 @@ func (j *Job) fail(err error) {
 	j.End(err)
 }
 
-// CheckGuard returns the end of a phase; tampering takes precedence.
+// CheckGuard returns the end of a phase; tampering precedes.
 func (j *Job) CheckGuard(end *ending.Stop) *ending.Stop {
 	j.breach.mu.Lock()
 	defer j.breach.mu.Unlock()

@@ -64,7 +64,7 @@ func TestBound(t *testing.T) {
 					want = tt.tail
 				}
 				if cut := want != tt.text; b.Cut != cut || (b.Path != "") != cut {
-					t.Fatalf("tail %v: cut is %v, the whole is in %q: %q", tail, b.Cut, b.Path, b.Text)
+					t.Fatalf("tail %v: cut is %v, all of it is in %q: %q", tail, b.Cut, b.Path, b.Text)
 				}
 				switch {
 				case b.Cut && tail:

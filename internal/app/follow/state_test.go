@@ -73,7 +73,7 @@ func TestCommentHasTheLatestLinesOnly(t *testing.T) {
 	}
 }
 
-// Only addresses of web pages become links, and no text of theirs ends a link or a cell.
+// Only addresses of web pages become hyperlinks, and no text of theirs ends a hyperlink or a cell.
 func TestOnlyWebAddressesAreLinks(t *testing.T) {
 	for address, want := range map[string]string{
 		"https://forge.test/a/b(c)|d": "| [comment of ada](https://forge.test/a/b%28c%29%7Cd) |",

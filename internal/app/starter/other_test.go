@@ -27,7 +27,7 @@ func TestTestCommandsOfOtherEcosystems(t *testing.T) {
 		"PHPUnit":                    {map[string]string{"composer.json": `{"require-dev": {"phpunit/phpunit": "^11"}, "scripts": {"test": "x"}}`}, []string{"vendor/bin/phpunit"}},
 		"PHP without tests":          {map[string]string{"composer.json": `{"scripts": {"lint": "x"}}`}, nil},
 		"a task of Deno":             {map[string]string{"deno.json": `{"tasks": {"test": "deno test -A"}}`}, []string{"deno task test"}},
-		"unittest of a test folder":  {map[string]string{"test/test_a.py": "import unittest\n"}, []string{"python3 -m unittest discover -s test"}},
+		"unittest of a directory":    {map[string]string{"test/test_a.py": "import unittest\n"}, []string{"python3 -m unittest discover -s test"}},
 		"a Makefile, which is last":  {map[string]string{"go.mod": "module a\n", "Makefile": "test:\n\ttrue\n"}, []string{"go test ./..."}},
 		"a Makefile for other tests": {map[string]string{"Makefile": "integration-test:\n\ttrue\n"}, nil},
 	} {

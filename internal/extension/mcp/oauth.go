@@ -17,8 +17,8 @@ import (
 
 // OAuth is how a server is authorized without a login of a person: by tokens that its authorization server issues to
 // a client (OAuth 2.0, the grant client_credentials). The SDK has a handler for this grant, which is not used:
-// it sends the secret where the server says, and accepts only authorization servers that publish support of PKCE, a
-// part of another grant (TestWhatTheTransportOfTheSDKLoses).
+// it sends the secret to the address that the server names, and accepts only authorization servers that publish support of PKCE, a
+// step of another grant (TestWhatTheTransportOfTheSDKLoses).
 type OAuth struct {
 	TokenURL               string
 	ClientID, ClientSecret string
@@ -74,7 +74,7 @@ func (a *authorizer) token(ctx context.Context, rejected string) (string, error)
 	return last.AccessToken, nil
 }
 
-// tokenFault describes why there is no token, without the URL and the body of the response.
+// tokenFault describes why a token was not issued, without the URL and the body of the response.
 func tokenFault(err error) string {
 	var refused *oauth2.RetrieveError
 	var failed *url.Error

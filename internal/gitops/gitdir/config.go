@@ -107,7 +107,7 @@ func (files ConfigFiles) subsections(section string) []string {
 }
 
 // Values returns the values of a key of a subsection, in the order of the files. An
-// empty value takes back those before it.
+// empty value removes those before it.
 func (files ConfigFiles) Values(section, subsection, key string) []string {
 	var values []string
 	for _, f := range files {

@@ -92,7 +92,7 @@ func (d *Dir) headHash() (plumbing.Hash, error) {
 	return plumbing.NewHash(head.Hash), nil
 }
 
-// shortestHash is how many digits of a hash git wants at least.
+// shortestHash is the least digits of a hash that git accepts.
 const shortestHash = 4
 
 // abbreviated looks for the one commit whose hash starts with some digits.

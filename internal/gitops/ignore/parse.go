@@ -104,7 +104,7 @@ func trimSpaces(line string) string {
 //
 // The letters before the first special one are taken off before the rest is
 // understood, as git does: so "a/b**" ends with a true "**", although the
-// manual says that "**" is special only between slashes.
+// manual states that "**" is special only between slashes.
 func (r *rule) compile(pattern string) bool {
 	plain := strings.IndexAny(pattern, `*?[\`)
 	if plain < 0 {

@@ -87,7 +87,7 @@ func spool(f *os.File, pack io.Reader) (sum []byte, objects uint32, err error) {
 		return nil, 0, &storeError{err}
 	}
 	objects = binary.BigEndian.Uint32(head[8:])
-	if int64(objects) > size/smallestObject { // memory for this many is allocated at once
+	if int64(objects) > size/smallestObject { // memory for this many is allocated together
 		return nil, 0, fmt.Errorf("invalid pack: %d bytes can't contain %d objects", size, objects)
 	}
 	return sum, objects, nil

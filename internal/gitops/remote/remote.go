@@ -52,7 +52,7 @@ type Auth struct {
 	// come from, and what to do. May be "".
 	Hint string
 
-	SSHKey        string // path of a private key; it takes precedence over the agent
+	SSHKey        string // path of a private key; it is used before the agent
 	SSHPassphrase string // of the private key
 	SSHAgent      string // path of the agent's socket
 

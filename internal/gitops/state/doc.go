@@ -1,4 +1,4 @@
-// Package state says what a working tree and commits contain, as values that are compared by content and never
+// Package state returns what a working tree and commits contain, as values that are compared by content and never
 // by the index: snapshots, changes since one, patches of changes, and states that are saved beside the
 // repository ([Checkpoints]), which can be restored. A [Reader] reads all of it.
 //

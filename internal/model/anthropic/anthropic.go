@@ -19,7 +19,7 @@ const DefaultBaseURL = "https://api.anthropic.com"
 // Dialect is how models of Anthropic differ. The zero value is a model of the
 // first generations.
 type Dialect struct {
-	MaxOutput   int      // tokens, asked for where a request sets no limit: the API wants one; 0 is 4096
+	MaxOutput   int      // tokens, asked for where a request sets no limit: the API requires one; 0 is 4096
 	Thinking    Thinking // how thinking is turned on
 	XHigh       bool     // the effort xhigh is accepted, with ThinkingAdaptive
 	Temperature bool     // whether one may be set; the API version 2026-10-21 rejects it for all models

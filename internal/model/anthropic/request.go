@@ -117,7 +117,7 @@ func (c *client) outputByTool(req model.Request) bool {
 	return req.Output != nil && (!c.dialect.Output || !closed(req.Output))
 }
 
-// taken are the keywords that the API takes in the schema of an output.
+// taken are the keywords that the API accepts in the schema of an output.
 var taken = []string{"type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "description", "title", "default"}
 
 // closed reports whether the API would take a schema for that of an output:

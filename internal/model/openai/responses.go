@@ -67,7 +67,7 @@ func (r *responder) once(ctx context.Context, req model.Request, emit func(model
 
 var aboutSummaries = regexp.MustCompile(`(?i)reasoning[._ ]summar`)
 
-// refusesSummary reports whether err says that this account gets no summaries
+// refusesSummary reports whether err means that this account gets no summaries
 // of reasoning, which OpenAI gives to verified organisations only.
 func refusesSummary(err error) bool {
 	var failed *model.Error
@@ -112,7 +112,7 @@ func (r *responder) params(req model.Request, silent bool) responses.ResponseNew
 }
 
 // encodeFunctions offers tools as they are: the strict mode, which the API has
-// for its default, takes only some schemas.
+// for its default, accepts only some schemas.
 func encodeFunctions(specs []model.ToolSpec) ([]byte, error) {
 	var list []byte
 	for _, t := range specs {

@@ -19,7 +19,7 @@ import (
 )
 
 // Parse reads a script. name is the file's, for messages. All problems are
-// reported at once, each with its place as name:line:column.
+// reported together, each with its position as name:line:column.
 func Parse(data []byte, name string) (*Script, error) {
 	root, err := document(data)
 	if err != nil {

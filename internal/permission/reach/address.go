@@ -114,7 +114,7 @@ func Canonical(host string) (string, bool) {
 }
 
 // literal reads a host that is an address and no name, in any spelling that
-// some resolver takes: 127.1, 0x7f000001 and 017700000001 are all this machine.
+// some resolver accepts: 127.1, 0x7f000001 and 017700000001 are all this machine.
 // numeric is true for anything that is not a name; the address is invalid if it
 // is not an address either.
 func literal(host string) (a netip.Addr, numeric bool) {

@@ -109,7 +109,7 @@ type Result struct {
 	Runs        int          `json:"runs"`
 	Jobs        int          `json:"jobs"`
 	Decided     int          `json:"decided"`      // calls and connections
-	NotByRules  int          `json:"not_by_rules"` // denied by a hook or the limits of an agent, which are not part of the rules
+	NotByRules  int          `json:"not_by_rules"` // denied by a hook or the limits of an agent, which are no rules
 	Differences []Difference `json:"differences"`
 }
 
