@@ -118,7 +118,7 @@ func TestProfileOfACommandIsLimitedByPolicies(t *testing.T) {
 	}
 }
 
-func TestFinalMessageIsWrittenWhereTheUserSays(t *testing.T) {
+func TestFinalMessageIsWrittenToTheFileOfTheUser(t *testing.T) {
 	w := in(t, map[string]string{"taken": ""})
 	if err := os.Mkdir("sub", 0o700); err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-// Package merge writes the reports of one run from its parts: the report directories of shards, or the logs of the jobs of a queue.
+// Package merge writes the reports of one run from what ran its jobs: the report directories of shards, or the logs of the jobs of a queue.
 // It runs no job.
 package merge
 
