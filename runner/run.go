@@ -75,7 +75,6 @@ type run struct {
 	publications chan struct{} // has an element for each job that is being published
 
 	notStarted *ending.Stop // of all jobs: a run_start hook failed; set before the first one
-
 }
 
 // Run runs the plan and returns the exit code. The events start with run.started and end

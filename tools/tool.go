@@ -20,8 +20,8 @@ import (
 	"github.com/millhand/millhand/tools/websearch"
 )
 
-// The definitions that this package shares with the implementations of tools.
 type (
+	// Tool and the following are the definitions that this package shares with the implementations of tools.
 	Tool       = tool.Tool[*Env]
 	Spec       = tool.Spec
 	Pending    = tool.Pending

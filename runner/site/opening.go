@@ -149,17 +149,18 @@ func (s *Site) checkOutBeside(ctx context.Context, head gitdir.Head) {
 // in the middle of the request: nothing is lost, because no tool has run.
 func (s *Site) completeBeside(ctx context.Context, own bool) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	s.opening = &opening{job: s.job, own: own, done: make(chan struct{}), cancel: cancel}
-	s.opening.start = sync.OnceFunc(func() {
+	o := &opening{job: s.job, own: own, done: make(chan struct{}), cancel: cancel}
+	s.opening = o
+	o.start = sync.OnceFunc(func() {
 		go func() {
-			defer close(s.opening.done)
+			defer close(o.done)
 			end := s.finish(ctx)
 			if end == nil {
 				return
 			}
 			s.Before = nil // there are no changes to find
-			if s.opening.empty = errors.Is(context.Cause(ctx), errWaived); !s.opening.empty {
-				s.opening.end = end
+			if o.empty = errors.Is(context.Cause(ctx), errWaived); !o.empty {
+				o.end = end
 				s.job.Fails(end)
 			}
 		}()

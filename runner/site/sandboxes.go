@@ -241,6 +241,7 @@ func (r *Run) PrepareSearch() {
 	}
 }
 
+// PrivateDirs returns the private directories of the job's commands.
 func (j *Job) PrivateDirs() confinement.PrivateDirs {
 	return confinement.PrivateDirs{
 		Paths: []string{filepath.Join(j.opts.Work, "home", j.Spec.ID), filepath.Join(j.opts.Work, "tmp", j.Spec.ID)},

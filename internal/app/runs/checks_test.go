@@ -249,8 +249,10 @@ func TestSubagentsAndUnknownJobsAreNotForked(t *testing.T) {
 func TestForgottenProfilesAreNamedOnce(t *testing.T) {
 	advice := permission.CannotChange("readonly")
 	rep := &report.Report{Jobs: []report.Job{
-		{Task: "a", ReasonCode: event.CodeProfile, Reason: advice}, {Task: "a", ReasonCode: event.CodeProfile, Reason: advice},
-		{Task: "b", Warnings: []string{advice, "another warning"}}, {Task: "c", Reason: advice},
+		{Task: "a", ReasonCode: event.CodeProfile, Reason: advice},
+		{Task: "a", ReasonCode: event.CodeProfile, Reason: advice},
+		{Task: "b", Warnings: []string{advice, "another warning"}},
+		{Task: "c", Reason: advice},
 	}}
 	var log strings.Builder
 	adviseProfiles(world.World{Err: &log}, rep)

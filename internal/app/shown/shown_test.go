@@ -180,8 +180,11 @@ func TestArgumentsOfASession(t *testing.T) {
 		args []string
 		want string // error
 	}{
-		{SessionOptions{}, []string{"run"}, ""}, {SessionOptions{}, []string{"run", "job"}, ""}, {SessionOptions{}, nil, "requires RUN"},
-		{SessionOptions{}, []string{"run", "job", "more"}, "requires RUN"}, {SessionOptions{JSON: true, Markdown: true}, []string{"run"}, "can't be combined"},
+		{SessionOptions{}, []string{"run"}, ""},
+		{SessionOptions{}, []string{"run", "job"}, ""},
+		{SessionOptions{}, nil, "requires RUN"},
+		{SessionOptions{}, []string{"run", "job", "more"}, "requires RUN"},
+		{SessionOptions{JSON: true, Markdown: true}, []string{"run"}, "can't be combined"},
 	} {
 		if err := tt.o.Parse(tt.args); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q: %v", tt.args, err)

@@ -315,7 +315,7 @@ func TestImportLaw(t *testing.T) {
 				imports[checkImport(t, dir, name, spec, room, lib)] = true
 			}
 		}
-		for _, allowed := range strings.Fields(room.imports) {
+		for allowed := range strings.FieldsSeq(room.imports) {
 			if allowed != "anything" && !imports[allowed] {
 				t.Errorf("the import law lets %s import %s, which it does not", dir, allowed)
 			}

@@ -41,7 +41,7 @@ func wings(t *testing.T) map[string]int {
 	level := map[string]int{}
 	for i, line := range strings.Split(list, "\n") {
 		packages, _, _ := strings.Cut(strings.TrimPrefix(line, "    "), "  ")
-		for _, dir := range strings.Fields(packages) { // none in a line that continues the one before
+		for dir := range strings.FieldsSeq(packages) { // none in a line that continues the one before
 			level[dir] = i
 		}
 	}

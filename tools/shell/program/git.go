@@ -68,7 +68,7 @@ func gitGlobal(e *effect.List, o word.Option, c effect.Call, p word.Parsed) {
 	case !o.Known:
 		e.Unknown(effect.ReasonOption)
 	case o.Name == "-c":
-		gitSetting(e, o.Value, c)
+		gitSetting(e, o.Value)
 	case o.Name == "-C":
 		e.Use(o.Value, writes, "-C of git")
 		e.Enter(o.Value)
@@ -80,7 +80,7 @@ func gitGlobal(e *effect.List, o word.Option, c effect.Call, p word.Parsed) {
 }
 
 // gitSetting analyzes KEY=VALUE as -c has it.
-func gitSetting(e *effect.List, x word.Word, c effect.Call) {
+func gitSetting(e *effect.List, x word.Word) {
 	key, value, _ := x.Cut("=")
 	if !key.Literal() || !programTable().harmlessSettings.has(strings.ToLower(key.Text)) && (!startsGitProgram(key.Text) || !harmless(value)) {
 		e.Unknown(effect.ReasonSetting)
@@ -237,7 +237,7 @@ func gitConfig(e *effect.List, p word.Parsed, c effect.Call) {
 		e.Unknown(effect.ReasonSetting)
 		return
 	}
-	gitSetting(e, joinSetting(operands[0], operands[1]), c)
+	gitSetting(e, joinSetting(operands[0], operands[1]))
 }
 
 // joinSetting returns KEY=VALUE.
@@ -250,7 +250,7 @@ func joinSetting(key, value word.Word) word.Word {
 func gitAddresses(e *effect.List, p word.Parsed, c effect.Call) {
 	for _, o := range p.Options {
 		if o.Name == "-c" || o.Name == "--config" {
-			gitSetting(e, o.Value, c)
+			gitSetting(e, o.Value)
 		}
 	}
 	for _, x := range p.Operands {

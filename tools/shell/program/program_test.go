@@ -74,7 +74,7 @@ func TestEffectsOfPrograms(t *testing.T) {
 		"watch date":                  "text date",
 	} {
 		var c effect.Call
-		for _, x := range strings.Fields(line) {
+		for x := range strings.FieldsSeq(line) {
 			c.Words = append(c.Words, word.Plain(x))
 		}
 		if got := show(Effects(c.Name(), c)); got != want {

@@ -32,7 +32,7 @@ func parseSed(e *effect.List, c effect.Call, d program) {
 	if len(scripts) == 0 && c.More {
 		e.Unknown(effect.ReasonScript)
 	}
-	sedEffects(e, strings.Join(scripts, "\n"), c)
+	sedEffects(e, strings.Join(scripts, "\n"))
 }
 
 // sedScripts returns the sections of the script, each of which is lines of it.
@@ -51,7 +51,7 @@ func sedScripts(p word.Parsed) []word.Word {
 
 // sedEffects reports the files that a script names and the commands that it
 // can run. A script that isn't understood can do anything.
-func sedEffects(e *effect.List, text string, c effect.Call) {
+func sedEffects(e *effect.List, text string) {
 	s := script.ReadSed(text)
 	for _, f := range s.Files {
 		if f.Name != "-" {

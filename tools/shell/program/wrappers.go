@@ -213,7 +213,7 @@ func parseXargs(e *effect.List, c effect.Call, p word.Parsed) {
 }
 
 // parseParallel finds the command line that a shell reads for each argument.
-func parseParallel(e *effect.List, c effect.Call, p word.Parsed) {
+func parseParallel(e *effect.List, _ effect.Call, p word.Parsed) {
 	e.Unknown(effect.ReasonScript)
 	words := p.Operands
 	if i := slices.IndexFunc(words, func(x word.Word) bool { return strings.HasPrefix(x.Text, ":::") }); i >= 0 {

@@ -167,7 +167,7 @@ func planWritesOf(t *testing.T, imports types.Importer, path string, s sourceFil
 	t.Helper()
 	w := planWriter{info: &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Selections: map[*ast.SelectorExpr]*types.Selection{}, Uses: map[*ast.Ident]types.Object{}}}
 	config := types.Config{Importer: imports, Error: func(err error) { t.Error(err) }}
-	config.Check(path, s.set, s.files, w.info) //nolint:errcheck // reported
+	config.Check(path, s.set, s.files, w.info)
 	plan, err := imports.Import(planPackage)
 	if err != nil {
 		t.Fatal(err)
