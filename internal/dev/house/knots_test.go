@@ -20,12 +20,6 @@ const (
 	mostFunctions = 40   // methods of a type, and functions whose first or second parameter it is
 )
 
-// knotted lists the packages that are not within the measures yet, with what was measured, lines rounded up to hundreds: it
-// may only fall.
-func knotted() map[string]knot {
-	return map[string]knot{}
-}
-
 // knot is what is measured of a package.
 type knot struct {
 	lines   int
@@ -47,19 +41,8 @@ func TestPackagesCanBeHeldInTheHead(t *testing.T) {
 		if i < 12 {
 			t.Logf("%s: %d lines, %d of them in the largest knot, %d pairs (%.1f for 1,000 lines)", dir, k.lines, k.knotted, k.pairs, float64(k.pairs)*1000/float64(k.lines))
 		}
-		most, listed := knotted()[dir]
-		switch within := k.within(); {
-		case listed && within:
-			t.Errorf("%s is within the measures: remove its row", dir)
-		case listed && (k.lines > most.lines || k.knotted > most.knotted || k.pairs > most.pairs):
-			t.Errorf("%s: %+v, was %+v: it may only fall", dir, k, most)
-		case !listed && !within:
+		if !k.within() {
 			t.Errorf("%s: %+v: divide it", dir, k)
-		}
-	}
-	for dir := range knotted() {
-		if _, ok := all[dir]; !ok {
-			t.Errorf("%s has a row, and does not exist", dir)
 		}
 	}
 }
@@ -184,10 +167,10 @@ func follow(needs map[string][]string, file string, to map[string]bool) {
 }
 
 // crowded lists the types with more methods and functions than mostFunctions, with how many they have: it may only
-// fall. At most five are to stay.
+// fall, and has at most five rows.
 func crowded() map[string]int {
 	return map[string]int{
-		"tools/shell/walker": 81,
+		"tools/shell/walker": 81, // one function for each kind of node of the shell's grammar, which all change the same state
 	}
 }
 
