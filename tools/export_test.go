@@ -10,9 +10,7 @@ const (
 	MaxCached = maxCached
 )
 
-var (
-	FairShare = fairShare
-)
+var FairShare = fairShare
 
 func (r *Registry) Lookup(name string) (Tool, bool) { return r.lookup(name) }
 

@@ -21,15 +21,23 @@ import (
 )
 
 type (
-	// Tool and the following are the definitions that this package shares with the implementations of tools.
-	Tool       = tool.Tool[*Env]
-	Spec       = tool.Spec
-	Pending    = tool.Pending
-	Result     = tool.Result
-	Metadata   = tool.Metadata
+	// Tool is a tool of a session: see [tool.Tool].
+	Tool = tool.Tool[*Env]
+	// Spec describes a tool to models: see [tool.Spec].
+	Spec = tool.Spec
+	// Pending is a call that is prepared and not done: see [tool.Pending].
+	Pending = tool.Pending
+	// Result is what a call returns: see [tool.Result].
+	Result = tool.Result
+	// Metadata describes a result: see [tool.Metadata].
+	Metadata = tool.Metadata
+	// Attachment is a file that a model sees with a result: see [tool.Attachment].
 	Attachment = tool.Attachment
-	Hook       = tool.Hook
-	HookCall   = tool.HookCall
+	// Hook is called around calls: see [tool.Hook].
+	Hook = tool.Hook
+	// HookCall is the call that a hook is about: see [tool.HookCall].
+	HookCall = tool.HookCall
+	// HookResult is what a hook decided: see [tool.HookResult].
 	HookResult = tool.HookResult
 )
 

@@ -171,7 +171,7 @@ func (s *Site) completeBeside(ctx context.Context, own bool) {
 // private files, which only commands wait for.
 func (s *Site) Requested() {
 	if s.opening != nil {
-		s.opening.start()
+		s.start()
 	}
 	if s.Complete() {
 		s.job.run.search()
@@ -191,7 +191,7 @@ func (s *Site) finish(ctx context.Context) (end *ending.Stop) {
 	if ctx.Err() != nil {
 		return ending.Of(ctx)
 	}
-	if !s.opening.own {
+	if !s.own {
 		err := s.addTree(ctx, s.Dir)
 		if err == nil {
 			err = s.openSpace(ctx)

@@ -33,7 +33,7 @@ func parseAwk(e *effect.List, c effect.Call, d program) {
 	d.skip = 0
 	programFiles(e, c, d, p)
 	for _, x := range programs {
-		awkProgram(e, x, c)
+		awkProgram(e, x)
 	}
 	if len(programs) == 0 && c.More {
 		e.Unknown(effect.ReasonScript)
@@ -62,7 +62,7 @@ func isVariable(name string) bool {
 
 // awkProgram analyzes a program's text. It isn't parsed: whatever looks like a
 // pipe, a call of system or an output file counts.
-func awkProgram(e *effect.List, x word.Word, c effect.Call) {
+func awkProgram(e *effect.List, x word.Word) {
 	if !x.Literal() {
 		e.Unknown(effect.ReasonScript)
 	}

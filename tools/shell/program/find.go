@@ -29,7 +29,7 @@ func parseFind(e *effect.List, c effect.Call, _ program) {
 		case "-exec", "-execdir", "-ok", "-okdir":
 			i += findExec(e, c, starts, expression[i:])
 		default:
-			i += findTest(e, c, expression[i:])
+			i += findTest(e, expression[i:])
 		}
 	}
 }
@@ -64,7 +64,7 @@ func findStarts(e *effect.List, c effect.Call) (starts, expression []word.Word) 
 
 // findTest analyzes one test or action that runs nothing, and returns how many
 // values it has.
-func findTest(e *effect.List, c effect.Call, words []word.Word) int {
+func findTest(e *effect.List, words []word.Word) int {
 	name := words[0].Text
 	n, use := findValues(name)
 	if len(words) <= n {

@@ -40,7 +40,7 @@ func PlainGit(words []word.Word) []word.Word {
 func parseGit(e *effect.List, c effect.Call, d program) {
 	p := word.ParseOptions(d.options, c.Args(), true)
 	for _, o := range p.Options {
-		gitGlobal(e, o, c, p)
+		gitGlobal(e, o, p)
 	}
 	if len(p.Operands) == 0 {
 		if c.More {
@@ -62,7 +62,7 @@ func parseGit(e *effect.List, c effect.Call, d program) {
 }
 
 // gitGlobal analyzes one option before the subcommand.
-func gitGlobal(e *effect.List, o word.Option, c effect.Call, p word.Parsed) {
+func gitGlobal(e *effect.List, o word.Option, p word.Parsed) {
 	writes := len(p.Operands) > 0 && !programTable().git[p.Operands[0].Text].looks
 	switch {
 	case !o.Known:
@@ -117,7 +117,7 @@ func gitCommand(e *effect.List, name string, sub subcommand, args []word.Word, c
 		gitCheckout(e, p, args)
 	}
 	if sub.addresses {
-		gitAddresses(e, p, c)
+		gitAddresses(e, p)
 	}
 	gitOperands(e, name, sub, p, args, c)
 	if sub.changesGit(p) {
@@ -247,7 +247,7 @@ func joinSetting(key, value word.Word) word.Word {
 
 // gitAddresses reports addresses that are commands, ext::CMD, and the settings
 // of a clone.
-func gitAddresses(e *effect.List, p word.Parsed, c effect.Call) {
+func gitAddresses(e *effect.List, p word.Parsed) {
 	for _, o := range p.Options {
 		if o.Name == "-c" || o.Name == "--config" {
 			gitSetting(e, o.Value)
