@@ -65,7 +65,7 @@ nightly: nightly-trust nightly-resume nightly-types nightly-published ## run the
 
 NIGHTLY = MILLHAND_NIGHTLY=1 SEED=$(SEED) FULL=$(FULL) go test -count=1
 # Parsers of texts from models and repositories are fuzzed for longer, the others briefly.
-FUZZED = tools/shell tools/patch internal/permission internal/model internal/gitops/gitdir internal/gitops/objects tasks
+FUZZED = tools/shell tools/patch internal/permission internal/model internal/gitops/gitdir internal/gitops/objectdb tasks
 
 nightly-trust: ## kills, signals, full disks, faults of providers and of git, the sandbox, fuzzing, Linux 6.1
 	$(MAKE) -j2 --output-sync nightly-faults nightly-kernel # both wait more than they compute
