@@ -85,3 +85,15 @@ func TestHeaders(t *testing.T) {
 		})
 	}
 }
+
+// A kind without a wire would be called like most servers of Chat Completions, with its key in the usual header.
+func TestEachKindHasAWire(t *testing.T) {
+	for _, name := range kinds.Names() {
+		if _, ok := wires[name]; !ok {
+			t.Errorf("kind %s has no row in wires", name)
+		}
+	}
+	if len(wires) != len(kinds.Names()) {
+		t.Errorf("%d wires, %d kinds", len(wires), len(kinds.Names()))
+	}
+}

@@ -34,15 +34,12 @@ func Lookup(name string) (Kind, bool) {
 	if !ok {
 		return Kind{}, false
 	}
-	w, own := wires[k.Name]
-	if !own {
-		w.dialect = compatible
-	}
-	return Kind{k, w}, true
+	return Kind{k, wires[k.Name]}, true
 }
 
-// wires has what is special about the wire of a kind; the others are like [compatible].
+// wires has the wire of each kind.
 var wires = map[string]wiring{
+	"openai-compatible": {dialect: compatible},
 	"openai":           {speaks: native, dialect: openai.OpenAI()},
 	"openai-responses": {speaks: responses},
 	"anthropic":        {speaks: messages},
