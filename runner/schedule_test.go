@@ -2,6 +2,7 @@ package runner
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -49,6 +50,20 @@ func TestReasonOfSkippedJob(t *testing.T) {
 	}
 	if err := (&run{}).broken(); err != nil {
 		t.Error(err)
+	}
+}
+
+// Reports, shards and rollouts know of a job what the start of its run has.
+func TestAPlannedJobHasEachOfItsFields(t *testing.T) {
+	j := tasks.Job{
+		ID: "a", Task: "t", Repo: tasks.Repo{Name: "r", Kind: tasks.RepoURL, URL: "https://h.example/r"}, Matrix: map[string]string{"os": "x"}, ModelName: "m",
+		Profile: permission.Profile{Name: "p"}, Index: 4, Hash: "h", Findings: true,
+	}
+	got := reflect.ValueOf(plannedJob(j, 2))
+	for field, value := range got.Fields() {
+		if value.IsZero() {
+			t.Errorf("%s is not set: set it in plannedJob, and what it follows from in this test", field.Name)
+		}
 	}
 }
 
