@@ -223,7 +223,7 @@ func deny(out Outcome, d permission.Decision) Outcome {
 // profile denies it, the call is denied.
 func (r *Registry) unknown(env *Env, call Call) Outcome {
 	out := Outcome{Tool: "invalid", Title: "invalid tool"}
-	if Unsupported(call.Name) { // also if the profile denies it: another rule would not help
+	if NeedsLanguageServers(call.Name) { // also if the profile denies it: another rule would not help
 		return fail(out, fmt.Errorf("tool %q is not supported; find definitions and references with grep, and errors with the project's own commands", call.Name))
 	}
 	if name := strings.ToLower(plainToolName(call.Name)); slices.Contains(permission.Tools(), name) && env.Profile.Hides(permission.ForTool(name)) {
@@ -239,8 +239,8 @@ func (r *Registry) unknown(env *Env, call Call) Outcome {
 	return fail(out, fmt.Errorf("tool %q not found; available tools: %s", cut.Title(call.Name), strings.Join(r.Offered(env.Profile), ", ")))
 }
 
-// Unsupported reports whether a name is that of a tool of OpenCode that no session has.
-func Unsupported(name string) bool {
+// NeedsLanguageServers reports whether a name is that of a tool that only sessions with language servers have.
+func NeedsLanguageServers(name string) bool {
 	return strings.EqualFold(plainToolName(name), "lsp")
 }
 

@@ -78,7 +78,7 @@ func (o *Options) Parse(args []string) error {
 	if len(args) != 1 || o.Dir == "" {
 		return errors.New("tool requires a NAME and --dir, for example: echo '{\"filePath\":\"go.mod\"}' | millhand tool read --dir DIR")
 	}
-	if o.Name = args[0]; tools.Unsupported(o.Name) && o.Manifest == "" {
+	if o.Name = args[0]; tools.NeedsLanguageServers(o.Name) && o.Manifest == "" {
 		return fmt.Errorf("the tool %s requires --manifest, with language servers (lsp)", o.Name)
 	}
 	o.Paths = []load.Path{{Flag: "--dir", Path: o.Dir}}
