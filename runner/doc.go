@@ -1,11 +1,12 @@
-// Package runner runs a plan. [preflight.Check] checks every repository before
+// Package runner runs a plan. Its options have what package preflight found before
 // money is spent; [Run] then runs each job in phases (prepare,
 // setup, baseline, session, disk, changes, commit, publish), several jobs in parallel,
-// within the run's budget, and reports everything that happens as events.
+// within the run's budget, and reports everything that happens as events. [Revert] and [Rebase] change a job
+// of a saved run without a session.
 //
 // A job's phases pass values to each other: prepare returns a [site.Site] (the workspace and
 // its sandbox), the session phase a result, and landed saves the changes of the site
 // as a patch, a commit and a push. The failure of a job, even a panic, is data in its
-// last event and never ends other jobs. The package writes transcripts, patches and
-// outputs, but no reports: these are made from the events.
+// last event and never ends other jobs. The package saves patches and makes commits; transcripts are
+// written by package agent, and reports are made from the events by package rundir.
 package runner

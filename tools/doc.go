@@ -23,15 +23,15 @@
 //
 // # Adding a tool
 //
-//  1. In the package of its family (command, file, find, language, webfetch, websearch), create NAME.go with a struct of
+//  1. In the package of its family (command, file, find, language, skill, webfetch, websearch), create NAME.go with a struct of
 //     its arguments, tagged for JSON.
 //  2. Describe the tool to the model in NAME.md beside it.
 //  3. Write a constructor that returns [tool.Define] of the two.
 //  4. In prepare, resolve every path and list every permission needed ([access.Paths.Need] does both for a file).
 //  5. Return a [tool.Pending] whose Do accesses only those paths.
 //  6. Make errors say what to do next; the reader is a model.
-//  7. Add it to [For] in registry.go, with the condition under which a session has it, and to the names of package
-//     permission.
+//  7. Add it to [For] in registry.go, with the condition under which a session has it, to the names of package
+//     permission, and to judge.go, if its subject is not a text of its own.
 //  8. Test it through Dispatch, including denied calls: they must change nothing.
 //
 // Only tools that act on sessions or calls are in this package: task, todowrite, todoread, batch and those of extensions.

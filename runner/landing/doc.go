@@ -1,7 +1,7 @@
-// Package landing decides what of a change may be committed: edit rules ([Edits]), limits of a task
-// ([Excesses]), secrets ([Leaks]). It has the commit's message, by which later runs recognize it ([Message], [Made]),
-// and recognizes commits of earlier runs ([OwnCommits]). Its functions get a work tree and what changed in it.
+// Package landing has the rules for what of a change may be committed: edit rules ([Edits]), limits of a task
+// ([Excesses]), secrets ([Leaks]); and the texts that mark commits, by which later runs recognize them ([Message], [Made],
+// [OwnCommits]). The rules of a profile are also used before anything is committed, by preflight, sites and sessions.
 //
-// It knows neither jobs that run nor their events: package runner finds the changes, commits them, and ends the job.
-// It pushes nothing; package publish does.
+// It knows neither jobs that run nor their events: the phase that applies the rules, commits and ends the job is in package
+// runner (commit.go). It pushes nothing; package publish does.
 package landing

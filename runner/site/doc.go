@@ -2,6 +2,7 @@
 // own tree, the sandboxes of commands, setup, the baseline, verify, hooks, and the states of the tree that are saved.
 // [Job.Prepare] returns a [Site], which a job uses until [Site.Release].
 //
-// It knows no model and no session, and does not decide what becomes of the changes: it only measures
-// them. What all jobs of a run share is a [Run].
+// It runs no session and calls no model, but ends a session whose time or job has ended, by its context. It does not decide
+// what becomes of the changes: it measures them, and has the message and signature of a commit. What all jobs of a run
+// share is a [Run].
 package site

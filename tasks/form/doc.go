@@ -5,5 +5,6 @@
 //
 // A [Source] is one file with what holds for its values: the directory that its paths start from,
 // the policies that bound it, and what reading it has used of this machine ([Uses]). The package
-// knows neither manifests nor plans: what keys there are and what they mean is for its callers.
+// knows neither manifests nor plans: what keys there are and what they mean is for its callers. It only knows keys of other
+// tools that authors write by mistake ([ForeignKeys]).
 package form

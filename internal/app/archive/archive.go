@@ -1,4 +1,5 @@
-// Package archive lists the runs that are saved in a directory, and removes those that are no longer needed. It reads no reports.
+// Package archive lists the runs that are saved in a directory, and removes those that are no longer needed.
+// It reads the first and the last event of each run, and the totals of its report.
 package archive
 
 import (

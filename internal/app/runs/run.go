@@ -1,5 +1,6 @@
 // Package runs starts runs and continues them: it checks what a run needs before requests cost money, opens its report directory, lets
-// the runner execute the plan, and prints the result. It schedules no jobs, and parses no command lines.
+// the runner execute the plan, and prints the result. It schedules no jobs. It defines the options of
+// run, fork and revert and checks their arguments; package command makes flags of them.
 package runs
 
 import (

@@ -1,7 +1,7 @@
 // Package textcut shortens texts, and names of files: to one line, to their start, or to their start
 // and end. Valid UTF-8 is cut between two
 // characters. The package knows no formats: what must
-// fit into JSON is cut in package tools, and what is printed in package
+// fit into JSON is cut in package tools/cut, and what is printed in package
 // printable.
 package textcut
 
