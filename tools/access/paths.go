@@ -1,5 +1,5 @@
 // Package access resolves the paths that models name, and lists the permissions that using them needs. It decides
-// nothing, and does not read or write files.
+// nothing. It looks at directories, to suggest names, and reads and writes no file.
 package access
 
 import (

@@ -1,5 +1,5 @@
 // Package change serializes and counts the changes that the sessions of one workspace make to its files. It makes none
-// itself, and does not look at files.
+// itself, and does not look at files; the cache of searches of the workspace is with it. Package changes asks it what tools wrote.
 package change
 
 import (

@@ -1,5 +1,5 @@
-// Package media makes attachments of images and PDF files, in sizes that providers accept. It does not know where the
-// files are from.
+// Package media makes attachments of images and PDF files, in sizes that providers accept, and recognizes
+// types of files. It does not know where the files are from.
 package media
 
 import (

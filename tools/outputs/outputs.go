@@ -1,5 +1,5 @@
-// Package outputs truncates the outputs of calls to what a model gets, and saves them in full for it. It does not know
-// which tool made them.
+// Package outputs truncates the outputs of calls to what a model gets, and saves them in full for it, until they are
+// old ([Prune]). It does not know what the outputs mean.
 package outputs
 
 import (

@@ -1,4 +1,4 @@
-// Package opened has what a session gets of a model that was opened for it, and what the model calls meanwhile. It opens none, and
+// Package opened has what a session gets of a model that was opened for it, and the functions that the model calls when it waits or retries. It opens none, and
 // knows neither jobs nor plans.
 package opened
 

@@ -40,9 +40,9 @@ func Lookup(name string) (Kind, bool) {
 // wires has the wire of each kind.
 var wires = map[string]wiring{
 	"openai-compatible": {dialect: compatible},
-	"openai":           {speaks: native, dialect: openai.OpenAI()},
-	"openai-responses": {speaks: responses},
-	"anthropic":        {speaks: messages},
+	"openai":            {speaks: native, dialect: openai.OpenAI()},
+	"openai-responses":  {speaks: responses},
+	"anthropic":         {speaks: messages},
 	"google": {dialect: openai.Dialect{
 		Effort: lowToHigh, Temperature: true, Output: openai.OutputAlone, Schema: geminiSchema,
 		Objects: true, Images: true, Reasoning: openai.ReasoningSignatures,
