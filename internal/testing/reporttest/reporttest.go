@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -76,11 +77,7 @@ func RunEnded(outcome event.Outcome, exit event.Exit) event.Event {
 
 // Costs is a known cost.
 func Costs(dollars float64) *money.USD {
-	usd, ok := money.FromFloat(dollars)
-	if !ok {
-		panic("out of range")
-	}
-	return &usd
+	return new(money.USD(math.Round(dollars * float64(money.Dollar))))
 }
 
 // Lived is a run with the text, the arguments and the cost wherever a model,
