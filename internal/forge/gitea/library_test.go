@@ -1,19 +1,18 @@
 package gitea_test
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	sdk "code.gitea.io/sdk/gitea"
 
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/forge/gitea"
+	"github.com/millhand/millhand/internal/testing/forgetest"
 )
 
 // The tests of this file show what Gitea's SDK loses without the sender, each with the same server for both. Where one of
@@ -28,14 +27,7 @@ func both(t *testing.T, handler http.HandlerFunc) (*sdk.Client, *forge.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := forge.NewSender(forge.Options{
-		Kind: forge.Gitea, Server: server.URL, UserAgent: "millhand/test", Now: time.Now,
-		Sleep: func(ctx context.Context, _ time.Duration) error { return context.Cause(ctx) },
-		Token: func(context.Context, string) (string, error) { return "good-token", nil },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := forgetest.Sender(t, forge.Gitea, server.URL)
 	return alone, forge.NewClient(s, gitea.New(s))
 }
 

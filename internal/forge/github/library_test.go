@@ -8,12 +8,12 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	gh "github.com/google/go-github/v88/github"
 
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/forge/github"
+	"github.com/millhand/millhand/internal/testing/forgetest"
 )
 
 // The tests of this file show what go-github loses without the sender, each with the same server for both. Where
@@ -29,14 +29,7 @@ func both(t *testing.T, handler http.HandlerFunc) (*gh.Client, *forge.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := forge.NewSender(forge.Options{
-		Kind: forge.GitHub, Server: server.URL, UserAgent: "millhand/test", Now: time.Now,
-		Sleep: func(ctx context.Context, _ time.Duration) error { return context.Cause(ctx) },
-		Token: func(context.Context, string) (string, error) { return "good-token", nil },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := forgetest.Sender(t, forge.GitHub, server.URL)
 	api, err := github.New(s)
 	if err != nil {
 		t.Fatal(err)

@@ -1,19 +1,18 @@
 package gitlab_test
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	gl "gitlab.com/gitlab-org/api/client-go/v2"
 
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/forge/gitlab"
+	"github.com/millhand/millhand/internal/testing/forgetest"
 )
 
 // The tests of this file show what client-go loses without the sender, each with the same server for both. Where one
@@ -28,14 +27,7 @@ func both(t *testing.T, handler http.HandlerFunc) (*gl.Client, *forge.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := forge.NewSender(forge.Options{
-		Kind: forge.GitLab, Server: server.URL, UserAgent: "millhand/test", Now: time.Now,
-		Sleep: func(ctx context.Context, _ time.Duration) error { return context.Cause(ctx) },
-		Token: func(context.Context, string) (string, error) { return "good-token", nil },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := forgetest.Sender(t, forge.GitLab, server.URL)
 	api, err := gitlab.New(s)
 	if err != nil {
 		t.Fatal(err)
