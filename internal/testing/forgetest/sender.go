@@ -12,7 +12,7 @@ import (
 func Sender(t *testing.T, kind forge.Kind, server string) *forge.Sender {
 	t.Helper()
 	s, err := forge.NewSender(forge.Options{
-		Kind: kind, Server: server, UserAgent: "millhand/test", Now: time.Now,
+		Kind: kind, Server: server, UserAgent: "millhand/test", Now: func() time.Time { return time.Unix(2_000_000_000, 0) },
 		Sleep: func(ctx context.Context, _ time.Duration) error { return context.Cause(ctx) },
 		Token: func(context.Context, string) (string, error) { return "good-token", nil },
 	})
