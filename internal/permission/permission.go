@@ -160,6 +160,9 @@ type Network struct {
 	Hosts []string // hosts and groups allowed in addition
 }
 
+// Limits is in the source of a denial by a maximum profile, before the name of the profile that it limits.
+const Limits = ", which limits profile "
+
 // Example is a decision that a profile's author expects; validate checks it.
 type Example struct {
 	Effect  Effect
@@ -240,7 +243,7 @@ func (p Profile) Decide(req Request) Decision {
 	if p.Max != nil && d.Allowed() {
 		if most := p.Max.Decide(req); !most.Allowed() {
 			d = most
-			d.Source += ", which limits profile " + p.Name
+			d.Source += Limits + p.Name
 		}
 	}
 	if !d.Allowed() {

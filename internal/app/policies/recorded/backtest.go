@@ -168,15 +168,34 @@ func (u *usage) agents() []string {
 	names := map[string]bool{}
 	for _, job := range u.jobs {
 		for _, c := range job.calls {
-			var input struct {
-				Subagent string `json:"subagent_type"`
-			}
-			if permission.ForTool(strings.ToLower(c.Tool)) == "task" && json.Unmarshal(c.input, &input) == nil {
-				names[input.Subagent] = true
+			if name := c.starts(); name != "" {
+				names[name] = true
 			}
 		}
 	}
 	return slices.Sorted(maps.Keys(names))
+}
+
+// agents returns the names of the agents of the sessions that calls of a job started.
+func (j *jobUsage) agents() map[string]string {
+	names := map[string]string{}
+	for _, c := range j.calls {
+		if c.Metadata != nil && c.Metadata.ChildSession != "" {
+			names[c.Metadata.ChildSession] = c.starts()
+		}
+	}
+	return names
+}
+
+// starts returns the name of the agent that a call starts; "" for other calls.
+func (c usedCall) starts() string {
+	var input struct {
+		Subagent string `json:"subagent_type"`
+	}
+	if permission.ForTool(strings.ToLower(c.Tool)) != "task" || json.Unmarshal(c.input, &input) != nil {
+		return ""
+	}
+	return input.Subagent
 }
 
 // compare decides every call and connection again.
@@ -197,7 +216,7 @@ func (b *backtest) compare(ctx context.Context, found *usage) (*Result, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, context.Cause(ctx)
 		}
-		env := b.envOf(job)
+		env, agents := b.envOf(job), job.agents()
 		for _, c := range job.calls {
 			made := Made{Run: job.run, Job: job.id, Session: c.session, ID: c.ID, Tool: c.Tool}
 			switch {
@@ -208,7 +227,7 @@ func (b *backtest) compare(ctx context.Context, found *usage) (*Result, error) {
 				r.Decided++
 				var v Verdict
 				var now string
-				v, now, made.Subject = b.again(&env, c)
+				v, now, made.Subject = b.again(&env, c, agents[c.session])
 				if v != "" {
 					add(v, now, ruleOf(c.Decision), made)
 				}
@@ -235,8 +254,8 @@ func byOthers(d *event.Decision) bool {
 
 func ruleOf(d *event.Decision) string { return fmt.Sprintf("%s (%s)", d.Rule, d.Source) }
 
-// again decides a call, and returns how that differs from the record, by which rule, and what the call is about; "" for no difference.
-func (b *backtest) again(env *tools.Env, c usedCall) (v Verdict, now, subject string) {
+// again decides a call of a session, whose agent is "" for the job's own, and returns how that differs from the record, by which rule, and what the call is about; "" for no difference.
+func (b *backtest) again(env *tools.Env, c usedCall, agent string) (v Verdict, now, subject string) {
 	was := c.Decision.Effect == permission.Allow.String()
 	call := tools.Call{ID: c.ID, Name: c.Tool, Input: string(c.input)}
 	needs, err := b.registry.NeedsOf(env, call)
@@ -253,6 +272,8 @@ func (b *backtest) again(env *tools.Env, c usedCall) (v Verdict, now, subject st
 	}
 	d := env.Profile.DecideAll(needs)
 	switch {
+	case d.Allowed() && !was && agent != "" && strings.Contains(c.Decision.Source, permission.Limits):
+		return MayBeAllowed, fmt.Sprintf("%s; limits of agent %s, which are not recorded, may deny it", d.By(), agent), subject
 	case d.Allowed() && !was:
 		return NewlyAllowed, d.By(), subject
 	case !d.Allowed() && was:

@@ -64,6 +64,22 @@ func TestHooksAndLimitsOfAgentsAreNotDecidedAgain(t *testing.T) {
 	}
 }
 
+// The limits of an agent are those of its definition, or a policy's: the record does not have which.
+func TestADenialByTheLimitsOfAnAgentMayBeAllowed(t *testing.T) {
+	call := recordedCall("bash", `{"command": "ls"}`, "deny", "no rule allows it")
+	call.session, call.Decision.Source = "a.task-1", "profile review"+permission.Limits+"build"
+	started := recordedCall("task", `{"subagent_type": "explore", "prompt": "Look.", "description": "look"}`, "allow", "task: allow")
+	started.Metadata = &event.CallMetadata{ChildSession: "a.task-1"}
+	r := again(t, "build", &jobUsage{id: "a", calls: []usedCall{call, started}})
+	if len(r.Differences) != 1 || r.Differences[0].Verdict != MayBeAllowed || !strings.Contains(r.Differences[0].Now, "agent explore") {
+		t.Errorf("%+v", r.Differences)
+	}
+	call.session = "a"
+	if r = again(t, "build", &jobUsage{id: "a", calls: []usedCall{call}}); len(r.Differences) != 1 || r.Differences[0].Verdict != NewlyAllowed {
+		t.Errorf("a policy's limit of the job's own session: %+v", r.Differences)
+	}
+}
+
 func TestConnectionsAreDecidedByTheNetworkOfAgentsOrSetup(t *testing.T) {
 	job := &jobUsage{id: "a", network: []event.Network{
 		{Host: "example.com", Port: 443, Addr: "93.184.216.34"},
