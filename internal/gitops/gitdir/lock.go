@@ -159,7 +159,8 @@ func (l *LockFile) Commit() error {
 		return errors.Join(err, os.Remove(l.name))
 	}
 	l.file = nil
-	return gitfile.SyncDir(filepath.Dir(l.target))
+	// git pack-refs, and so git gc, may have packed the reference, and removed it and its directory since.
+	return gitfile.IgnoreMissing(gitfile.SyncDir(filepath.Dir(l.target)))
 }
 
 // Release releases the lock unless it was committed. It is meant for defer, so
