@@ -1,6 +1,7 @@
 package tools_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/dev/nightly"
+	"github.com/millhand/millhand/internal/extension/lsp"
+	"github.com/millhand/millhand/internal/permission"
 )
 
 func TestNeedsBySubject(t *testing.T) {
@@ -101,34 +104,80 @@ func TestNeedsOfInvalidPaths(t *testing.T) {
 	}
 }
 
+// callsOfTools has calls of each tool with the subject by which a user would ask about them.
+var callsOfTools = []struct {
+	tool, subject string
+	in            tooltest.Args
+}{
+	{"read", "a.txt", tooltest.Args{"filePath": "a.txt"}},
+	{"read", ".env", tooltest.Args{"filePath": ".env"}},
+	{"read", "/etc/passwd", tooltest.Args{"filePath": "/etc/passwd"}},
+	{"write", "b.txt", tooltest.Args{"filePath": "b.txt", "content": ""}},
+	{"write", ".git/x", tooltest.Args{"filePath": ".git/x", "content": ""}},
+	{"edit", "../x", tooltest.Args{"filePath": "../x", "oldString": "a", "newString": "b"}},
+	{"bash", "ls | head", tooltest.Args{"command": "ls | head"}},
+	{"bash", "git status; touch x", tooltest.Args{"command": "git status; touch x"}},
+	{"bash", "cat .env", tooltest.Args{"command": "cat .env"}},
+	{"glob", "*", tooltest.Args{"pattern": "*"}},
+	{"grep", "x", tooltest.Args{"pattern": "x"}},
+	{"list", ".", tooltest.Args{"path": "."}},
+	{"list", "/etc", tooltest.Args{"path": "/etc"}},
+	{"todoread", "*", tooltest.Args{}},
+	{"todowrite", "*", tooltest.Args{"todos": []any{}}},
+	{"apply_patch", "b.txt", tooltest.PatchOf("*** Add File: b.txt", "+x")},
+	{"apply_patch", ".git/x", tooltest.PatchOf("*** Add File: .git/x", "+x")},
+	{"webfetch", "http://127.0.0.1:1/", tooltest.Args{"url": "http://127.0.0.1:1/"}},
+	{"webfetch", "file:///etc/passwd", tooltest.Args{"url": "file:///etc/passwd"}},
+	{"websearch", "x", tooltest.Args{"query": "x"}},
+	{"codesearch", "x", tooltest.Args{"query": "x"}},
+	{"skill", "deploy", tooltest.Args{"name": "deploy"}},
+	{"task", "explore", tooltest.Args{"subagent_type": "explore", "description": "x", "prompt": "x"}},
+	{"lsp", "a.txt", tooltest.Args{"operation": "hover", "filePath": "a.txt", "line": 1, "character": 1}},
+	{"lsp", "/etc/passwd", tooltest.Args{"operation": "hover", "filePath": "/etc/passwd", "line": 1, "character": 1}},
+	{"batch", "*", tooltest.Args{"tool_calls": []any{map[string]any{"tool": "todoread", "parameters": map[string]any{}}}}},
+}
+
+// TestNeedsOfASubjectAreThoseOfItsCall compares what a rule is asked about a subject with what the call itself needs,
+// for each tool.
+func TestNeedsOfASubjectAreThoseOfItsCall(t *testing.T) {
+	s := tooltest.SetUp(t, "full", map[string]string{"a.txt": "a\n", ".env": "K=1\n"})
+	s.WithLanguages(nil, nil)
+	s.Equip(func(env *tools.Env) {
+		all := tooltest.Equipped("")
+		env.Spawn, env.Search, env.Agents, env.Skills, env.Batch = all.Spawn, all.Search, all.Agents, all.Skills, true
+	})
+	seen := map[string]bool{}
+	for _, c := range callsOfTools {
+		seen[c.tool] = true
+		bySubject, err := tools.Needs(s.Env, c.tool, c.subject)
+		if err != nil {
+			t.Fatal(err)
+		}
+		input, err := json.Marshal(c.in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		byCall, err := s.Tools.NeedsOf(s.Env, tools.Call{Name: c.tool, Input: string(input)})
+		if err != nil {
+			t.Fatalf("%s: %v", c.tool, err)
+		}
+		if diff := cmp.Diff(byCall, bySubject); diff != "" {
+			t.Errorf("%s %s: the call needs -, the subject +\n%s", c.tool, c.subject, diff)
+		}
+	}
+	for _, name := range permission.Tools() {
+		if !seen[name] {
+			t.Errorf("%s has no call in callsOfTools: add one for each kind of subject, and a case to Needs if they differ", name)
+		}
+	}
+}
+
 // Explaining a rule must say what the call itself meets.
 func TestDecideAgreesWithTheCall(t *testing.T) {
-	calls := []struct {
-		tool, subject string
-		in            tooltest.Args
-	}{
-		{"read", "a.txt", tooltest.Args{"filePath": "a.txt"}},
-		{"read", ".env", tooltest.Args{"filePath": ".env"}},
-		{"read", "/etc/passwd", tooltest.Args{"filePath": "/etc/passwd"}},
-		{"write", "b.txt", tooltest.Args{"filePath": "b.txt", "content": ""}},
-		{"write", ".git/x", tooltest.Args{"filePath": ".git/x", "content": ""}},
-		{"edit", "../x", tooltest.Args{"filePath": "../x", "oldString": "a", "newString": "b"}},
-		{"bash", "ls | head", tooltest.Args{"command": "ls | head"}},
-		{"bash", "git status; touch x", tooltest.Args{"command": "git status; touch x"}},
-		{"bash", "cat .env", tooltest.Args{"command": "cat .env"}},
-		{"glob", "*", tooltest.Args{"pattern": "*"}},
-		{"grep", "x", tooltest.Args{"pattern": "x"}},
-		{"list", ".", tooltest.Args{"path": "."}},
-		{"todoread", "*", tooltest.Args{}},
-		{"apply_patch", "b.txt", tooltest.PatchOf("*** Add File: b.txt", "+x")},
-		{"apply_patch", ".git/x", tooltest.PatchOf("*** Add File: .git/x", "+x")},
-		{"webfetch", "http://127.0.0.1:1/", tooltest.Args{"url": "http://127.0.0.1:1/"}},
-		{"webfetch", "file:///etc/passwd", tooltest.Args{"url": "file:///etc/passwd"}},
-		{"skill", "x", tooltest.Args{"name": "x"}},
-	}
 	for i, preset := range []string{"readonly", "review", "edit", "build", "full"} {
-		for _, c := range nightly.Sample(calls, 3, i%3) {
+		for _, c := range nightly.Sample(callsOfTools, 3, i%3) {
 			s := tooltest.SetUp(t, preset, map[string]string{"a.txt": "a\n", ".env": "K=1\n"})
+			s.WithLanguages(nil, func(lsp.Query) []string { return nil })
 			decisions, err := tools.Decide(s.Env, c.tool, c.subject)
 			if err != nil {
 				t.Fatal(err)
