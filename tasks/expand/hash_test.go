@@ -10,7 +10,7 @@ import (
 // oldHashes are manifests with the first digits of the hashes that their plans and first jobs
 // have had since these keys exist. A resumed run, a rollout and a worker compare hashes that
 // different versions have computed: a new key adds nothing to the hash where it is absent.
-// None of the manifests uses a preset, whose rules are hashed, too.
+// A preset is hashed by its name.
 var oldHashes = []struct{ name, plan, job, manifest string }{
 	{"prompt", "98b17c808f53f2d8", "0d66fdd2833e9606", `tasks: [{id: fix, prompt: Fix it}]`},
 	{"limits", "5fa4e0c9c877d179", "efd55e3d79c89578", `
@@ -83,6 +83,10 @@ tasks: [{id: fix, prompt: Fix it, agent: checker}]`},
 profiles:
   wide: {extends: own, permission: {bash: {"go *": allow, "*": deny}, external_directory: {"~/notes/*": allow}}, network: [example.com], setup_network: deny, cache: [go], env: [CI], git: write}
 tasks: [{id: fix, prompt: Fix it, profile: wide}]`},
+	{"presets", "faf92946d5b79ece", "23c5ba69f0c4eb7d", `
+profiles:
+  more: {extends: build, permission: {webfetch: allow}, network: [example.com]}
+tasks: [{id: fix, prompt: Fix it, profile: full}, {id: next, prompt: Fix it, profile: more}]`},
 	{"tools", "654a263009ff8f44", "0d66fdd2833e9606", `
 batch: true
 tool_output: {lines: 50, bytes: 4096}
