@@ -25,7 +25,7 @@ type mapNode = map[string]any
 
 // keyFiles are the files that the samples name.
 var keyFiles = map[string]string{
-	"o.md": "hi", "fix.md": "Fix it.", "skills/": "", "agents/x.md": "---\ndescription: d\n---\nText", "repos.txt": "one\n", "one/": "", "two/.git/": "",
+	"o.md": "hi", "fix.md": "Fix it.", "skills/": "", "agents/x.md": "---\ndescription: d\n---\nText", "repos.txt": "one\ntwo\n", "one/": "", "two/.git/": "",
 	"count.ts": "", "guard.ts": "", "fix.sh": "true\n",
 }
 
@@ -68,8 +68,7 @@ var samples = map[string]mapNode{
 	"repos[].gitea.host":                     {"host": "codeberg.org"},
 	"repos[].ref":                            {"path": "one", "ref": "main"},
 	"repos[].depth":                          {"url": "https://h.example/a", "depth": 2},
-	"repos[].include":                        {"file": "repos.txt", "include": []any{"one"}},
-	"repos[].exclude":                        {"glob": "t*", "exclude": []any{"one"}},
+	"repos[].exclude":                        {"file": "repos.txt", "exclude": []any{"one"}},
 	"profiles.NAME.extends":                  {"extends": "build"},
 	"profiles.NAME.examples":                 {"examples": []any{mapNode{"deny": "bash", "subject": "x"}}},
 	"tasks[].setup_env":                      {"setup_env": []any{"BUILD"}},
@@ -114,19 +113,39 @@ var samples = map[string]mapNode{
 	"search.url":                             {"backend": "json", "url": "https://h.example/s"},
 	"search.key_env":                         {"backend": "exa", "key_env": "SEARCH_KEY"},
 	"prices":                                 {"prices": mapNode{"openai/m": mapNode{"input": 1, "output": 2}}},
-	"tasks[].script":                         {"script": "fix.sh"},
-	"tasks[].output":                         {"output": mapNode{"schema": mapNode{"type": "object"}}},
-	"tasks[].commit":                         {"commit": false},
-	"tasks[].publish.draft":                  {"mode": "pr", "draft": true},
-	"tasks[].publish.if_exists":              {"mode": "pr", "if_exists": "skip"},
-	"tasks[].publish.comment":                {"comment": mapNode{"issue": 1}},
-	"tasks[].publish.comment.sticky":         {"issue": 1, "sticky": true},
-	"tasks[].publish":                        {"publish": mapNode{"mode": "pr"}},
-	"tasks[].commit.branch":                  {"branch": "b"},
-	"rollout.canary":                         {"canary": []any{"shop"}},
-	"rollout.advance.passed":                 {"passed": "80%"},
-	"rollout.advance.checks":                 {"checks": "90%"},
-	"rollout.stop.failed":                    {"failed": "12.5%"},
+	"prices.MODEL.cache_read":                {"cache_read": 0.25},
+	"prices.MODEL.cache_write":               {"cache_write": 3.5},
+	"profiles.NAME.network":                  {"network": []any{"example.com"}},
+	"providers.NAME.models.MODEL.tiers[].cache_read":  {"cache_read": 0.25},
+	"providers.NAME.models.MODEL.tiers[].cache_write": {"cache_write": 3.5},
+	"prices.MODEL.tiers[].cache_read":                 {"cache_read": 0.25},
+	"prices.MODEL.tiers[].cache_write":                {"cache_write": 3.5},
+	"limits":                                          {"limits": mapNode{"turns": 7}},
+	"budget":                                          {"budget": mapNode{"cost": 7}},
+	"tasks[].limits":                                  {"limits": mapNode{"turns": 7}},
+	"tasks[].change":                                  {"change": mapNode{"max_files": 7}},
+	"tasks[].verify[].name":                           {"run": "x", "name": "tests"},
+	"repos[].include":                                 {"file": "repos.txt", "include": []any{"one"}},
+	"tasks[].script":                                  {"script": "fix.sh"},
+	"tasks[].output":                                  {"output": mapNode{"schema": mapNode{"type": "object"}}},
+	"tasks[].commit":                                  {"commit": false},
+	"tasks[].publish.draft":                           {"mode": "pr", "draft": true},
+	"tasks[].publish.if_exists":                       {"mode": "pr", "if_exists": "skip"},
+	"tasks[].publish.base":                            {"mode": "pr", "base": "main"},
+	"tasks[].publish.title":                           {"mode": "pr", "title": "x"},
+	"tasks[].publish.body":                            {"mode": "pr", "body": "x"},
+	"tasks[].publish.labels":                          {"mode": "pr", "labels": []any{"x"}},
+	"tasks[].publish.reviewers":                       {"mode": "pr", "reviewers": []any{"x"}},
+	"tasks[].publish.assignees":                       {"mode": "pr", "assignees": []any{"x"}},
+	"tasks[].publish.fork":                            {"mode": "pr", "fork": "auto"},
+	"tasks[].publish.comment":                         {"comment": mapNode{"issue": 1}},
+	"tasks[].publish.comment.sticky":                  {"issue": 1, "sticky": true},
+	"tasks[].publish":                                 {"publish": mapNode{"mode": "pr"}},
+	"tasks[].commit.branch":                           {"branch": "b"},
+	"rollout.canary":                                  {"canary": []any{"shop"}},
+	"rollout.advance.passed":                          {"passed": "80%"},
+	"rollout.advance.checks":                          {"checks": "90%"},
+	"rollout.stop.failed":                             {"failed": "12.5%"},
 }
 
 // policySamples are the same for a policy.
@@ -370,6 +389,9 @@ func TestEveryKeyThatDecodesIsInTheTables(t *testing.T) {
 	})
 }
 
+// planContent compares what plans do.
+var planContent = cmp.Options{cmpopts.IgnoreUnexported(tasks.Condition{}), cmpopts.IgnoreFields(tasks.Plan{}, "Uses"), cmpopts.IgnoreFields(tasks.Evidence{}, "Sums")}
+
 // TestDefaultsAreThoseApplied compares the plan of a manifest without a key with
 // those of the default, which is the same, and of another value, which differs.
 func TestDefaultsAreThoseApplied(t *testing.T) {
@@ -391,7 +413,6 @@ func TestDefaultsAreThoseApplied(t *testing.T) {
 				}
 				return p
 			}
-			ignore := cmp.Options{cmpopts.IgnoreUnexported(tasks.Condition{}), cmpopts.IgnoreFields(tasks.Plan{}, "Uses"), cmpopts.IgnoreFields(tasks.Evidence{}, "Sums")}
 			absent := plan(func(document) {})
 			same := plan(func(d document) {
 				var value any
@@ -400,16 +421,52 @@ func TestDefaultsAreThoseApplied(t *testing.T) {
 				}
 				d.set(k, value)
 			})
-			if diff := cmp.Diff(absent, same, ignore); diff != "" || absent.Hash != same.Hash {
+			if diff := cmp.Diff(absent, same, planContent); diff != "" || absent.Hash != same.Hash {
 				t.Errorf("absent and %s differ (-absent +default):\n%s", k.Default, diff)
 			}
-			if other := plan(func(d document) { d.sampled(k, samples) }); cmp.Equal(absent, other, ignore) {
+			if other := plan(func(d document) { d.sampled(k, samples) }); cmp.Equal(absent, other, planContent) {
 				t.Errorf("another value than %s changes nothing", k.Default)
 			}
 		})
 	}
 	if n < 20 {
 		t.Errorf("%d defaults", n)
+	}
+}
+
+// unused are keys whose samples are not used by the tasks of the test, with what reads them.
+var unused = map[string]string{
+	"vars":                      "templates",
+	"mcp.NAME.type":             "nothing: it is the one that command implies",
+	"commands.NAME.description": "the list of commands",
+	"commands.NAME.agent":       "a task with this command",
+	"commands.NAME.model":       "a task with this command",
+}
+
+// TestEveryKeyReachesThePlan loads a manifest with and without each key: the plans differ, so that no key is read
+// and then forgotten.
+func TestEveryKeyReachesThePlan(t *testing.T) {
+	dir := dirWith(t, keyFiles)
+	for _, k := range manifest.EveryKey() {
+		if slices.ContainsFunc(manifest.EveryKey(), func(below form.Key) bool { return parent(below) == k.Path }) {
+			continue // those below are tried
+		}
+		t.Run(k.Path, func(t *testing.T) {
+			d := newManifest(dir)
+			d.sampled(k, samples)
+			with, err := d.load(t, false)
+			if err != nil {
+				t.Fatalf("%v\n%v", d.root, err)
+			}
+			delete(d.at(parent(k)), last(k))
+			without, err := d.load(t, false)
+			if err != nil {
+				return // a manifest without it is refused
+			}
+			if cmp.Equal(with, without, planContent) && unused[strings.TrimPrefix(k.Path, "tasks[].")] == "" {
+				t.Errorf("it changes nothing:\n%v", d.root)
+			}
+		})
 	}
 }
 
