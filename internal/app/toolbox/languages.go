@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/extension"
+	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/runner/confinement"
@@ -22,8 +22,9 @@ import (
 // serveLanguages gives a call the language servers of a manifest, which start as in a job. stop
 // ends them.
 func serveLanguages(ctx context.Context, w world.World, o load.ProfileOptions, mode string, env *tools.Env, set *settings, end func(error), call string) (stop func(), err error) {
-	uses := []string{"lsp", "edit", "write", "apply_patch", "batch"}
-	if set.plan == nil || set.plan.LSP == nil || !slices.Contains(uses, strings.ToLower(strings.TrimSpace(call))) {
+	name := strings.ToLower(strings.TrimSpace(call))
+	uses := name == "lsp" || name == "batch" || permission.ForTool(name) == "edit"
+	if set.plan == nil || set.plan.LSP == nil || !uses {
 		return func() {}, nil
 	}
 	g, base, err := ground(ctx, w, o, mode, env, set, end)
