@@ -3,9 +3,11 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/testing/e2e/scripts"
 )
 
@@ -36,5 +38,22 @@ func TestPromptsStateTestedBehavior(t *testing.T) {
 	}
 	if n < 7 {
 		t.Errorf("only %d promises are tested", n)
+	}
+}
+
+// TestTheExampleOfToolsHasEachTool reads what two scripts expect of the report: a tool that is added is in one of them.
+func TestTheExampleOfToolsHasEachTool(t *testing.T) {
+	for _, name := range permission.Tools() {
+		file := "every_tool.txtar"
+		if name == "lsp" { // it needs a language server
+			file = "extension_example.txtar"
+		}
+		script, err := os.ReadFile(filepath.Join("testdata", "script", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !regexp.MustCompile(`(?m)^` + name + ` completed`).Match(script) {
+			t.Errorf("%s has no call of %s: add one to its example", file, name)
+		}
 	}
 }
