@@ -31,7 +31,7 @@ func TestToolNamesIgnoreCaseAndUnknownOnesListTheTools(t *testing.T) {
 	}
 	for _, name := range []string{"", "readd", "rea", "files.read", "../read", "mcp_x", strings.Repeat("x", 1<<20), "\xff"} {
 		out := s.Call(name, tooltest.Args{"filePath": "a.txt"})
-		s.Want(out, tools.Failed, "not found", "available tools: read, list, glob, grep, todowrite, todoread, skill")
+		s.Want(out, tools.Failed, "not found", "available tools: "+strings.Join(s.Tools.Offered(s.Env.Profile), ", "))
 		if out.Tool != "invalid" || out.Decision != nil {
 			t.Errorf("%.20q: %+v", name, out)
 		}

@@ -17,7 +17,6 @@ import (
 	"github.com/millhand/millhand/tools/websearch"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/millhand/millhand/internal/permission"
 )
@@ -59,9 +58,78 @@ func TestOfferedTools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const file = "testdata/offer.json"
+	compareGolden(t, "testdata/offer.json", string(got)+"\n")
+}
+
+// TestOfferedToolsDependOnProfileModelAndEnv writes the names of the tools that sessions have into a golden file: a tool is hidden
+// from profiles that deny it for all arguments, and from models that work better with another.
+func TestOfferedToolsDependOnProfileModelAndEnv(t *testing.T) {
+	var got strings.Builder
+	line := func(name string, tools []string) { fmt.Fprintf(&got, "%s: %s\n", name, strings.Join(tools, " ")) }
+	profiles := []struct {
+		preset, name string
+		change       func(*tooltest.Stage)
+	}{
+		{"readonly", "", nil},
+		{"review", "", nil},
+		{"edit", "", nil},
+		{"build", "", nil},
+		{"full", "", nil},
+		{"build", " without bash", func(s *tooltest.Stage) { s.Deny("bash", "*") }},
+		{"build", " without anything", func(s *tooltest.Stage) { s.Deny("*", "*") }},
+		{"build", " without anything but edits of docs", func(s *tooltest.Stage) { s.Deny("*", "*"); s.Allow("edit", "docs/*") }},
+	}
+	for _, tt := range profiles {
+		s := tooltest.SetUp(t, tt.preset, nil)
+		if tt.change != nil {
+			tt.change(s)
+		}
+		line(tt.preset+tt.name, s.Tools.Offered(s.Env.Profile))
+	}
+	models := []struct {
+		name, model string
+		change      func(*tools.Env)
+	}{
+		{"no model", "", nil},
+		{"a model for patches", "openai/gpt-5-mini", nil},
+		{"in capitals", "openai/GPT-5", nil},
+		{"at a gateway", "openrouter/openai/gpt-5.2-codex", nil},
+		{"gpt-4.1", "openai/gpt-4.1", nil},
+		{"gpt-4o", "openai/gpt-4o", nil},
+		{"gpt-oss", "openrouter/openai/gpt-oss-120b", nil},
+		{"o3", "openai/o3", nil},
+		{"others", "anthropic/claude-sonnet-4-5", nil},
+		{"a script", "script:model.yaml", nil},
+		{"no search service", "x", func(e *tools.Env) { e.Search = websearch.Config{} }},
+		{"no batch", "x", func(e *tools.Env) { e.Batch = false }},
+		{"nothing that starts agents", "x", func(e *tools.Env) { e.Spawn = nil }},
+		{"no skills", "x", func(e *tools.Env) { e.Skills = skill.Set{} }},
+		{"no skill that is allowed", "x", func(e *tools.Env) {
+			e.Profile.Rules = append(e.Profile.Rules, permission.Rule{Permission: "skill", Pattern: "dep*"})
+		}},
+	}
+	for _, tt := range models {
+		env := tooltest.Equipped(tt.model)
+		if tt.change != nil {
+			tt.change(env)
+		}
+		line(tt.name, offered(t, env))
+	}
+	r, err := tools.For(tooltest.Equipped(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := append(r.Offered(tooltest.Equipped("").Profile), "GREP", "unknown")
+	line("read-only", slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !r.ReadOnly(name) }))
+	line("parallel", slices.DeleteFunc(names, func(name string) bool { return !r.Parallel(name) }))
+	compareGolden(t, "testdata/offered.txt", got.String())
+}
+
+// compareGolden compares a text with a golden file, or writes it.
+func compareGolden(t *testing.T, file, got string) {
+	t.Helper()
 	if *update {
-		if err := os.WriteFile(file, append(got, '\n'), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -69,74 +137,8 @@ func TestOfferedTools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), string(got)+"\n"); diff != "" {
+	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("run the test with -update if this is meant:\n%s", diff)
-	}
-}
-
-func TestHiddenToolsAreNotOffered(t *testing.T) {
-	const look, notes = "read list glob grep", "todowrite todoread skill"
-	tests := []struct {
-		preset string
-		change func(*tooltest.Stage)
-		want   string
-	}{
-		{"readonly", nil, look + " " + notes},
-		{"review", nil, "bash " + look + " " + notes},
-		{"edit", nil, look + " edit write apply_patch " + notes},
-		{"build", nil, "bash " + look + " edit write apply_patch " + notes},
-		{"full", nil, "bash " + look + " edit write apply_patch webfetch " + notes},
-		{"build", func(s *tooltest.Stage) { s.Deny("bash", "*") }, look + " edit write apply_patch " + notes},
-		{"build", func(s *tooltest.Stage) { s.Deny("*", "*") }, ""},
-		{"build", func(s *tooltest.Stage) { s.Deny("*", "*"); s.Allow("edit", "docs/*") }, "edit write apply_patch"},
-	}
-	for _, tt := range tests {
-		s := tooltest.SetUp(t, tt.preset, nil)
-		if tt.change != nil {
-			tt.change(s)
-		}
-		if diff := cmp.Diff(strings.Fields(tt.want), s.Tools.Offered(s.Env.Profile), cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("%s: %s", tt.preset, diff)
-		}
-	}
-}
-
-func TestOfferedToolsDependOnModelAndEnv(t *testing.T) {
-	const all = "bash read list glob grep edit write apply_patch task webfetch todowrite todoread websearch codesearch skill batch"
-	without := func(names ...string) string {
-		return strings.Join(slices.DeleteFunc(strings.Fields(all), func(n string) bool { return slices.Contains(names, n) }), " ")
-	}
-	tests := []struct {
-		name, model string
-		change      func(*tools.Env)
-		want        string
-	}{
-		{"no model: everything", "", nil, all},
-		{"a model for patches", "openai/gpt-5-mini", nil, without("edit", "write")},
-		{"in capitals", "openai/GPT-5", nil, without("edit", "write")},
-		{"another", "openrouter/openai/gpt-5.2-codex", nil, without("edit", "write")},
-		{"gpt-4 and its kin edit", "openai/gpt-4.1", nil, without("apply_patch")},
-		{"gpt-4o", "openai/gpt-4o", nil, without("apply_patch")},
-		{"gpt-oss", "openrouter/openai/gpt-oss-120b", nil, without("apply_patch")},
-		{"o3", "openai/o3", nil, without("apply_patch")},
-		{"others", "anthropic/claude-sonnet-4-5", nil, without("apply_patch")},
-		{"a script", "script:model.yaml", nil, without("apply_patch")},
-		{"no search service", "x", func(e *tools.Env) { e.Search = websearch.Config{} }, without("apply_patch", "websearch", "codesearch")},
-		{"no batch", "x", func(e *tools.Env) { e.Batch = false }, without("apply_patch", "batch")},
-		{"nothing that starts agents", "x", func(e *tools.Env) { e.Spawn = nil }, without("apply_patch", "task")},
-		{"no skills", "x", func(e *tools.Env) { e.Skills = skill.Set{} }, without("apply_patch", "skill")},
-		{"no skill that is allowed", "x", func(e *tools.Env) {
-			e.Profile.Rules = append(e.Profile.Rules, permission.Rule{Permission: "skill", Pattern: "dep*"})
-		}, without("apply_patch", "skill")},
-	}
-	for _, tt := range tests {
-		env := tooltest.Equipped(tt.model)
-		if tt.change != nil {
-			tt.change(env)
-		}
-		if diff := cmp.Diff(tt.want, strings.Join(offered(t, env), " ")); diff != "" {
-			t.Errorf("%s: %s", tt.name, diff)
-		}
 	}
 }
 
@@ -156,28 +158,6 @@ func TestToolNamesAreUnique(t *testing.T) {
 	}
 	if _, err := tools.For(&tools.Env{}, tool, tool); err == nil {
 		t.Error("two tools of one name are taken")
-	}
-}
-
-func TestParallelTools(t *testing.T) {
-	r, err := tools.For(tooltest.Equipped(""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var readOnly, beside []string
-	for _, name := range append(r.Offered(tooltest.Equipped("").Profile), "GREP", "unknown") {
-		if r.ReadOnly(name) {
-			readOnly = append(readOnly, name)
-		}
-		if r.Parallel(name) {
-			beside = append(beside, name)
-		}
-	}
-	if got, want := strings.Join(readOnly, " "), "read list glob grep webfetch todoread websearch codesearch skill GREP"; got != want {
-		t.Errorf("read-only are %s", got)
-	}
-	if got, want := strings.Join(beside, " "), "read list glob grep task webfetch todoread websearch codesearch skill GREP"; got != want {
-		t.Errorf("parallel: %s", got)
 	}
 }
 
