@@ -24,9 +24,6 @@ func Needs(env *Env, tool, subject string) ([]permission.Request, error) {
 	case "lsp":
 		_, needs, err := env.languages().Needs(subject)
 		return needs, err
-	case "read", "list":
-		_, needs, err := env.paths().Need(perm, subject, access.ToRead)
-		return needs, err
 	case "webfetch":
 		return webfetch.Needs(env.Profile, perm, subject), nil
 	case permission.ExternalDirectory, permission.ExternalRead:
@@ -35,6 +32,10 @@ func Needs(env *Env, tool, subject string) ([]permission.Request, error) {
 			return nil, fmt.Errorf("%s: %w", perm, err)
 		}
 		return []permission.Request{env.paths().External(perm, p)}, nil
+	}
+	if permission.ReadsPath(perm) {
+		_, needs, err := env.paths().Need(perm, subject, access.ToRead)
+		return needs, err
 	}
 	return []permission.Request{permission.Need(perm, subject)}, nil
 }

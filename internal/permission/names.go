@@ -9,6 +9,7 @@ import (
 type builtIn struct {
 	name     string
 	writes   bool   // it needs the permission to edit, not one of its own
+	reads    bool   // its subject is a path that it reads
 	preset   string // the narrowest preset that allows all of its subjects, except the protected ones
 	quick    bool   // its calls are short
 	openCode string // its name in OpenCode 2, if that is another
@@ -18,8 +19,8 @@ type builtIn struct {
 // manifests can't use, the log and the conversion of OpenCode's rules.
 var builtIns = []builtIn{
 	{name: "bash", preset: "build", openCode: "shell"},
-	{name: "read", preset: "readonly", quick: true},
-	{name: "list", preset: "readonly", quick: true},
+	{name: "read", reads: true, preset: "readonly", quick: true},
+	{name: "list", reads: true, preset: "readonly", quick: true},
 	{name: "glob", preset: "readonly", quick: true},
 	{name: "grep", preset: "readonly", quick: true},
 	{name: "edit", writes: true, preset: "edit", quick: true},
@@ -55,6 +56,9 @@ func Tools() []string {
 	}
 	return names
 }
+
+// ReadsPath reports whether a permission's subjects are paths that a tool of millhand reads.
+func ReadsPath(name string) bool { return tool(name).reads }
 
 // Quick reports whether calls of a tool are so short that a log has no line for their start.
 func Quick(name string) bool { return tool(name).quick }
