@@ -5,10 +5,12 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millhand/millhand/internal/model/kinds"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/manifest"
@@ -70,7 +72,7 @@ func TestMistakesInWhatAManifestDefines(t *testing.T) {
 			`m.yaml:2:3: "a/b" is not a name; use letters, digits, ., _ and -`,
 			`m.yaml:3:3: the provider name "script" is reserved for model files; choose another name`,
 			`m.yaml:4:3: the provider name "replay" is reserved for model files; choose another name`,
-			`m.yaml:5:13: "kind" must be one of openai, responses, anthropic, google, openrouter, mistral, groq, deepseek, xai, ollama, azure, lmstudio, vllm, together, fireworks, cerebras, bedrock, vertex, not "opnai"; did you mean "openai"?`,
+			`m.yaml:5:13: "kind" must be one of ` + strings.Join(kinds.Endpoints(), ", ") + `, not "opnai"; did you mean "openai"?`,
 			`m.yaml:5:30: "base_url" is not an http or https URL; write for example https://HOST/v1`,
 			`m.yaml:5:42: "key_env" must be the name of an environment variable; write the name alone, such as EXAMPLE_API_KEY, and never the key`,
 			`m.yaml:5:57: "headers" must be a mapping, not a list; write KEY: VALUE`,

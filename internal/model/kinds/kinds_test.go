@@ -13,10 +13,11 @@ func TestEveryRowIsDecided(t *testing.T) {
 		kinds string
 		name  func(Kind) bool
 	}{
-		"package of OpenCode":   {"openai lmstudio vllm", func(k Kind) bool { return len(k.OpenCode) > 0 }},                   // by its compatible package, or by that of Responses
-		"name in genai-prices":  {own + " openai-responses bedrock vertex", func(k Kind) bool { return k.GenaiPrices != "" }}, // charged like the maker's
-		"name in models.dev":    {own + " openai-responses bedrock vertex", func(k Kind) bool { return k.ModelsDev != "" }},
-		"name in OpenTelemetry": {own + " openai anthropic groq deepseek openrouter together fireworks cerebras", func(k Kind) bool { return k.Telemetry != "" }}, // its own
+		"model of a first manifest": {own + " openai-responses azure vertex", func(k Kind) bool { return k.First != "" }},         // whose models differ from project to project
+		"package of OpenCode":       {"openai lmstudio vllm", func(k Kind) bool { return len(k.OpenCode) > 0 }},                   // by its compatible package, or by that of Responses
+		"name in genai-prices":      {own + " openai-responses bedrock vertex", func(k Kind) bool { return k.GenaiPrices != "" }}, // charged like the maker's
+		"name in models.dev":        {own + " openai-responses bedrock vertex", func(k Kind) bool { return k.ModelsDev != "" }},
+		"name in OpenTelemetry":     {own + " openai anthropic groq deepseek openrouter together fireworks cerebras", func(k Kind) bool { return k.Telemetry != "" }}, // its own
 	}
 	for what, n := range none {
 		for _, k := range table {

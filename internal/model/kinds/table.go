@@ -1,9 +1,9 @@
 package kinds
 
-// table has a row for each kind.
+// table has a row for each kind, the usual ones first.
 var table = []Kind{
 	{
-		Name: "openai", BaseURL: "https://api.openai.com/v1",
+		Name: "openai", First: "gpt-5-mini", BaseURL: "https://api.openai.com/v1",
 		KeyEnv: []string{"OPENAI_API_KEY"}, BaseEnv: []string{"OPENAI_BASE_URL"},
 		Unread:      []string{"OPENAI_API_BASE", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"},
 		GenaiPrices: "openai", ModelsDev: "openai",
@@ -19,39 +19,39 @@ var table = []Kind{
 		OpenCode: []string{"@ai-sdk/openai"}, Telemetry: "openai",
 	},
 	{
-		Name: "anthropic", BaseURL: "https://api.anthropic.com", KeyEnv: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"}, TokenEnv: []string{"ANTHROPIC_AUTH_TOKEN"},
+		Name: "anthropic", First: "claude-haiku-4-5", BaseURL: "https://api.anthropic.com", KeyEnv: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"}, TokenEnv: []string{"ANTHROPIC_AUTH_TOKEN"},
 		BaseEnv:  []string{"ANTHROPIC_BASE_URL"},
 		Unread:   []string{"ANTHROPIC_CUSTOM_HEADERS", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX"},
 		OpenCode: []string{"@ai-sdk/anthropic"}, GenaiPrices: "anthropic", ModelsDev: "anthropic",
 	},
 	{
-		Name: "google", BaseURL: "https://generativelanguage.googleapis.com/v1beta/openai",
+		Name: "google", First: "gemini-2.5-flash", BaseURL: "https://generativelanguage.googleapis.com/v1beta/openai",
 		KeyEnv: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, BaseEnv: []string{"GEMINI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"},
 		Unread:   []string{"GOOGLE_GENAI_USE_VERTEXAI"},
 		OpenCode: []string{"@ai-sdk/google"}, GenaiPrices: "google", ModelsDev: "google", Telemetry: "gcp.gemini",
 	},
 	{
-		Name: "openrouter", BaseURL: "https://openrouter.ai/api/v1",
+		Name: "openrouter", First: "openai/gpt-5-mini", BaseURL: "https://openrouter.ai/api/v1",
 		KeyEnv: []string{"OPENROUTER_API_KEY"}, BaseEnv: []string{"OPENROUTER_BASE_URL"},
 		OpenCode: []string{"@openrouter/ai-sdk-provider"}, GenaiPrices: "openrouter", ModelsDev: "openrouter",
 	},
 	{
-		Name: "mistral", BaseURL: "https://api.mistral.ai/v1",
+		Name: "mistral", First: "devstral-latest", BaseURL: "https://api.mistral.ai/v1",
 		KeyEnv: []string{"MISTRAL_API_KEY"}, BaseEnv: []string{"MISTRAL_BASE_URL"},
 		OpenCode: []string{"@ai-sdk/mistral"}, GenaiPrices: "mistral", ModelsDev: "mistral", Telemetry: "mistral_ai",
 	},
 	{
-		Name: "groq", BaseURL: "https://api.groq.com/openai/v1",
+		Name: "groq", First: "openai/gpt-oss-120b", BaseURL: "https://api.groq.com/openai/v1",
 		KeyEnv: []string{"GROQ_API_KEY"}, BaseEnv: []string{"GROQ_BASE_URL"},
 		OpenCode: []string{"@ai-sdk/groq"}, GenaiPrices: "groq", ModelsDev: "groq",
 	},
 	{
-		Name: "deepseek", BaseURL: "https://api.deepseek.com",
+		Name: "deepseek", First: "deepseek-v4-flash", BaseURL: "https://api.deepseek.com",
 		KeyEnv: []string{"DEEPSEEK_API_KEY"}, BaseEnv: []string{"DEEPSEEK_BASE_URL"},
 		OpenCode: []string{"@ai-sdk/deepseek"}, GenaiPrices: "deepseek", ModelsDev: "deepseek",
 	},
 	{
-		Name: "xai", BaseURL: "https://api.x.ai/v1",
+		Name: "xai", First: "grok-code-fast-1", BaseURL: "https://api.x.ai/v1",
 		KeyEnv: []string{"XAI_API_KEY"}, BaseEnv: []string{"XAI_BASE_URL"},
 		OpenCode: []string{"@ai-sdk/xai"}, GenaiPrices: "x-ai", ModelsDev: "xai", Telemetry: "x_ai",
 	},
@@ -81,22 +81,22 @@ var table = []Kind{
 		KeyEnv: []string{"VLLM_API_KEY"}, BaseEnv: []string{"VLLM_BASE_URL"},
 	},
 	{
-		Name: "together", BaseURL: "https://api.together.ai/v1",
+		Name: "together", First: "meta-llama/Llama-3.3-70B-Instruct-Turbo", BaseURL: "https://api.together.ai/v1",
 		KeyEnv: []string{"TOGETHER_API_KEY"}, BaseEnv: []string{"TOGETHER_BASE_URL"},
 		OpenCode: []string{"@ai-sdk/togetherai"}, GenaiPrices: "together", ModelsDev: "togetherai",
 	},
 	{
-		Name: "fireworks", BaseURL: "https://api.fireworks.ai/inference/v1",
+		Name: "fireworks", First: "accounts/fireworks/models/deepseek-v4-flash", BaseURL: "https://api.fireworks.ai/inference/v1",
 		KeyEnv: []string{"FIREWORKS_API_KEY"}, BaseEnv: []string{"FIREWORKS_BASE_URL"},
 		OpenCode: []string{"@ai-sdk/fireworks"}, GenaiPrices: "fireworks", ModelsDev: "fireworks-ai",
 	},
 	{
-		Name: "cerebras", BaseURL: "https://api.cerebras.ai/v1",
+		Name: "cerebras", First: "gpt-oss-120b", BaseURL: "https://api.cerebras.ai/v1",
 		KeyEnv: []string{"CEREBRAS_API_KEY"}, BaseEnv: []string{"CEREBRAS_BASE_URL"},
 		OpenCode: []string{"@ai-sdk/cerebras"}, GenaiPrices: "cerebras", ModelsDev: "cerebras",
 	},
 	{
-		Name: "bedrock", Cloud: AWS, Hosts: []string{".amazonaws.com", ".amazonaws.com.cn", ".amazonaws.eu"},
+		Name: "bedrock", First: "global.anthropic.claude-haiku-4-5-20251001-v1:0", Cloud: AWS, Hosts: []string{".amazonaws.com", ".amazonaws.com.cn", ".amazonaws.eu"},
 		LoginEnv: []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_ROLE_ARN", "AWS_ACCESS_KEY_ID"},
 		KeyEnv:   []string{"AWS_BEARER_TOKEN_BEDROCK"}, TokenEnv: []string{"AWS_BEARER_TOKEN_BEDROCK"},
 		BaseEnv:  []string{"ANTHROPIC_BEDROCK_BASE_URL", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME"},

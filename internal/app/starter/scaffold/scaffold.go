@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/load"
@@ -19,7 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
-	"github.com/millhand/millhand/internal/model/provider"
+	"github.com/millhand/millhand/internal/model/kinds"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/tasks/manifest"
 )
@@ -108,7 +107,7 @@ func (o Options) files(w world.World) (all []starter.File, next string, err erro
 func (o Options) converted(w world.World) (converted []byte, next string, err error) {
 	known := opencode.Known{
 		Provider: func(name string) bool {
-			_, ok := provider.Lookup(name)
+			_, ok := kinds.Lookup(name)
 			return ok
 		},
 		LanguageServer: manifest.KnownLanguageServer,
@@ -159,28 +158,19 @@ func (o Options) fitting(w world.World) (manifest []byte, next string, err error
 	return project.Manifest(id, cloud.Keys()), next, nil
 }
 
-// firstModels are models for a first manifest by their providers, the usual ones first.
-func firstModels() []string {
-	return []string{
-		"openai/gpt-5-mini", "anthropic/claude-haiku-4-5", "google/gemini-2.5-flash", "openrouter/openai/gpt-5-mini", "mistral/devstral-latest", "groq/openai/gpt-oss-120b",
-		"deepseek/deepseek-v4-flash", "xai/grok-code-fast-1", "together/meta-llama/Llama-3.3-70B-Instruct-Turbo", "fireworks/accounts/fireworks/models/deepseek-v4-flash", "cerebras/gpt-oss-120b",
-		"bedrock/global.anthropic.claude-haiku-4-5-20251001-v1:0",
-	}
-}
-
 // firstModel returns the model of a first manifest, of a provider whose key is set if there is
 // one, the variable with the key, and whether it is set.
 func firstModel(w world.World) (id, key string, set bool) {
-	for _, id := range firstModels() {
-		name, _, _ := strings.Cut(id, "/")
-		kind, _ := provider.Lookup(name)
+	for _, name := range kinds.Names() {
+		kind, _ := kinds.Lookup(name)
 		for _, key := range kind.KeyEnv {
-			if w.Getenv(key) != "" {
-				return id, key, true
+			if kind.First != "" && w.Getenv(key) != "" {
+				return name + "/" + kind.First, key, true
 			}
 		}
 	}
-	return firstModels()[0], "OPENAI_API_KEY", false
+	openai, _ := kinds.Lookup("openai")
+	return "openai/" + openai.First, "OPENAI_API_KEY", false
 }
 
 // releaseVersion is the version of a build from a tag.
