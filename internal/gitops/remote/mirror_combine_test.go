@@ -2,9 +2,7 @@ package remote
 
 import (
 	"bytes"
-	"compress/zlib"
 	"context"
-	"crypto/sha1" // git's checksums
 	"errors"
 	"fmt"
 	"os"
@@ -16,6 +14,8 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/packfile"
+	"github.com/go-git/go-git/v5/storage/memory"
 	"golang.org/x/sys/unix"
 
 	"github.com/millhand/millhand/internal/dev/nightly"
@@ -26,16 +26,16 @@ import (
 func addPacks(t *testing.T, r *gitops.Repo, n int) (object string) {
 	t.Helper()
 	for range n {
-		content := []byte(randomText(100))
-		pack := bytes.NewBufferString("PACK\x00\x00\x00\x02\x00\x00\x00\x01")
-		pack.Write(objectHead(plumbing.BlobObject, int64(len(content))))
-		z := zlib.NewWriter(pack)
-		_, err := z.Write(content)
-		must(t, errors.Join(err, z.Close()))
-		sum := sha1.Sum(pack.Bytes())
-		pack.Write(sum[:])
-		must(t, storePack(t.Context(), r.Git.Objects, pack))
-		object = plumbing.ComputeHash(plumbing.BlobObject, content).String()
+		store, blob := memory.NewStorage(), &plumbing.MemoryObject{}
+		blob.SetType(plumbing.BlobObject)
+		_, err := blob.Write([]byte(randomText(100)))
+		must(t, err)
+		hash, err := store.SetEncodedObject(blob)
+		must(t, err)
+		var pack bytes.Buffer
+		_, err = packfile.NewEncoder(&pack, store, false).Encode([]plumbing.Hash{hash}, 0)
+		must(t, errors.Join(err, storePack(t.Context(), r.Git.Objects, &pack)))
+		object = hash.String()
 	}
 	return object
 }

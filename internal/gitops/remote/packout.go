@@ -2,79 +2,68 @@ package remote
 
 import (
 	"bufio"
-	"compress/zlib"
 	"context"
-	"crypto/sha1" // git's checksums
-	"encoding/binary"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/packfile"
+	"github.com/go-git/go-git/v5/plumbing/storer"
 
 	"github.com/millhand/millhand/internal/gitops/objectdb"
 )
 
-// writePack writes objects as a pack (gitformat-pack(5)) without deltas: a
+// writePack writes objects as a pack, in their order, and without deltas: a
 // job's changes are small, and computing deltas costs more than it saves.
 func writePack(ctx context.Context, to io.Writer, store *objectdb.Objects, objects []plumbing.Hash) error {
-	sum := sha1.New()
 	buffered := bufio.NewWriterSize(to, 64<<10)
-	out := io.MultiWriter(buffered, sum)
-	head := binary.BigEndian.AppendUint32([]byte("PACK\x00\x00\x00\x02"), uint32(len(objects))) // memory ends before
-	if _, err := out.Write(head); err != nil {
-		return err
-	}
-	z := zlib.NewWriter(out)
-	for _, hash := range objects {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := packObject(out, z, store, hash); err != nil {
-			return fmt.Errorf("pack object %s: %w", hash, err)
-		}
-	}
-	if _, err := buffered.Write(sum.Sum(nil)); err != nil {
+	if _, err := packfile.NewEncoder(buffered, unread{ctx: ctx, store: store}, false).Encode(objects, 0); err != nil {
 		return err
 	}
 	return buffered.Flush()
 }
 
-func packObject(out io.Writer, z *zlib.Writer, store *objectdb.Objects, hash plumbing.Hash) error {
-	o, err := store.Read(plumbing.AnyObject, hash)
-	if err != nil {
-		return err
-	}
-	rd, err := o.Reader()
-	if err != nil {
-		return err
-	}
-	defer rd.Close()
-	if _, err := out.Write(objectHead(o.Type(), o.Size())); err != nil {
-		return err
-	}
-	z.Reset(out)
-	n, err := io.Copy(z, rd)
-	if err == nil && n != o.Size() {
-		err = io.ErrUnexpectedEOF
-	}
-	if err != nil {
-		return err
-	}
-	return z.Close()
+// unread is a store whose objects are read when the encoder writes them, because it lists all of them
+// before it writes the first.
+type unread struct {
+	storer.EncodedObjectStorer                 // nil: the encoder calls nothing else
+	ctx                        context.Context //nolint:containedctx // it is used up by one call
+	store                      *objectdb.Objects
 }
 
-// objectHead is an object's type and size: four bits of the size beside the
-// type, then seven to the byte, while the highest bit means that more follow.
-func objectHead(t plumbing.ObjectType, size int64) []byte {
-	c := byte(t)<<4 | byte(size&0x0f)
-	head := []byte{}
-	for size >>= 4; size > 0; size >>= 7 {
-		head = append(head, c|0x80)
-		c = byte(size & 0x7f)
+func (u unread) EncodedObject(_ plumbing.ObjectType, hash plumbing.Hash) (plumbing.EncodedObject, error) {
+	return &deferred{from: u, hash: hash}, nil
+}
+
+// deferred is an object that is read when the encoder asks for its type, and released when it asks for its content.
+type deferred struct {
+	plumbing.EncodedObject
+	from unread
+	hash plumbing.Hash
+	err  error
+}
+
+func (d *deferred) Type() plumbing.ObjectType {
+	d.EncodedObject, d.err = &plumbing.MemoryObject{}, d.from.ctx.Err()
+	if d.err != nil {
+		return plumbing.InvalidObject
 	}
-	return append(head, c)
+	o, err := d.from.store.Read(plumbing.AnyObject, d.hash)
+	if d.err = err; err == nil {
+		d.EncodedObject = o
+	}
+	return d.EncodedObject.Type()
+}
+
+func (d *deferred) Reader() (io.ReadCloser, error) {
+	if d.err != nil {
+		return nil, fmt.Errorf("pack object %s: %w", d.hash, d.err)
+	}
+	o := d.EncodedObject
+	d.EncodedObject = nil
+	return o.Reader()
 }
 
 // spoolPack writes a pack to a file without a name, or with one that goes away

@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"compress/zlib"
 	"context"
 	"crypto/sha1" // git's checksums
 	"encoding/binary"
@@ -26,22 +25,19 @@ func completePack(ctx context.Context, f *os.File, store *objectdb.Objects) (sum
 	if err != nil {
 		return nil, err
 	}
-	if _, err := f.Seek(-sha1.Size, io.SeekEnd); err != nil {
-		return nil, &storeError{err}
-	}
-	z := zlib.NewWriter(nil)
 	for _, base := range bases {
 		if _, err := store.Read(plumbing.AnyObject, base); err != nil {
 			return nil, fmt.Errorf("%w: %w", errThin, err)
 		}
-		if err := errors.Join(ctx.Err(), packObject(f, z, store, base)); err != nil {
-			return nil, &storeError{err}
-		}
 	}
 	head := binary.BigEndian.AppendUint32(nil, objects+uint32(len(bases))) //nolint:gosec // each object has at most one
-	end, err := f.Seek(0, io.SeekCurrent)
+	_, err = f.WriteAt(head, packHeader-int64(len(head)))
 	if err == nil {
-		_, err = f.WriteAt(head, packHeader-int64(len(head)))
+		err = appendObjects(ctx, f, store, bases)
+	}
+	var end int64
+	if err == nil {
+		end, err = f.Seek(-sha1.Size, io.SeekEnd)
 	}
 	hash := sha1.New()
 	if err == nil {
@@ -55,6 +51,24 @@ func completePack(ctx context.Context, f *os.File, store *objectdb.Objects) (sum
 		return nil, &storeError{err}
 	}
 	return sum, nil
+}
+
+// appendObjects replaces the checksum of a pack with objects and another one. They are written as a pack, whose
+// header is then overwritten with the bytes that it replaced.
+func appendObjects(ctx context.Context, f *os.File, store *objectdb.Objects, objects []plumbing.Hash) error {
+	at, err := f.Seek(-sha1.Size-packHeader, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	var last [packHeader]byte
+	if _, err := f.ReadAt(last[:], at); err != nil {
+		return err
+	}
+	if err := writePack(ctx, f, store, objects); err != nil {
+		return err
+	}
+	_, err = f.WriteAt(last[:], at)
+	return err
 }
 
 // missingBases returns the bases that are named by deltas of a pack and are not among its objects, and the
