@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"sync"
 	"time"
@@ -306,29 +305,16 @@ func storeCommit(ctx context.Context, w *store.Writer, tree plumbing.Hash, o Com
 	if o.Parent != "" {
 		c.ParentHashes = []plumbing.Hash{plumbing.NewHash(o.Parent)}
 	}
-	text, err := encode(&c)
+	text, err := store.Encode(&c)
 	if err == nil && o.Sign != nil {
 		if c.PGPSignature, err = o.Sign(ctx, text); err == nil {
-			text, err = encode(&c)
+			text, err = store.Encode(&c)
 		}
 	}
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
 	return w.WriteBytes(plumbing.CommitObject, text)
-}
-
-func encode(c *object.Commit) ([]byte, error) {
-	encoded := &plumbing.MemoryObject{}
-	if err := c.Encode(encoded); err != nil {
-		return nil, err
-	}
-	rd, err := encoded.Reader()
-	if err != nil {
-		return nil, err
-	}
-	defer rd.Close()
-	return io.ReadAll(rd)
 }
 
 // subject returns the first paragraph of a message on one line.

@@ -26,8 +26,10 @@ var card = []struct {
 	{"yaml.v3 reads every manifest", "tasks/form/source.go", "Parse", "decodeNext", 2},
 	{"yaml.v3 reads every manifest", "tasks/form/source.go", "Parse", "yaml.NewDecoder", 1},
 	{"yaml.v3 reads every manifest", "tasks/form/source.go", "decodeNext", "dec.Decode", 1},
-	{"go-git writes every commit object", "internal/gitops/commit.go", "storeCommit", "encode", 2},
-	{"go-git writes every commit object", "internal/gitops/commit.go", "encode", "c.Encode", 1},
+	{"go-git writes every commit object", "internal/gitops/commit.go", "storeCommit", "store.Encode", 2},
+	{"go-git writes every tree object", "internal/gitops/store/tree.go", "write", "Encode", 1},
+	{"go-git writes every tree and commit object", "internal/gitops/store/tree.go", "Encode", "o.Encode", 1},
+	{"go-git writes every pack that is sent", "internal/gitops/remote/packout.go", "writePack", "packfile.NewEncoder", 1},
 	{"zerolog writes the JSON log", "internal/view/json.go", "formatJSON", "zerolog.New", 1},
 	{"zerolog writes the JSON log", "internal/view/json.go", "formatJSON", "to.Msg", 1},
 }
@@ -69,6 +71,13 @@ var around = []struct {
 	{
 		"object.Commit", "internal/gitops", "plumbing.CommitObject", "",
 		map[string]string{"internal/gitops/commit.go": "with object.Commit", "internal/gitops/objectdb/objects.go": "reads commits"},
+	},
+	{
+		"object.Tree", "internal/gitops", "plumbing.TreeObject", "",
+		map[string]string{
+			"internal/gitops/store/tree.go": "with object.Tree", "internal/gitops/commit.go": "the empty tree", "internal/gitops/objectdb/objects.go": "reads trees",
+			"internal/gitops/state/copystates.go": "copies trees",
+		},
 	},
 	{"object.Commit", "", `"commit-tree" "hash-object" "fast-import"`, "", nil},
 	{

@@ -1,8 +1,10 @@
 package store
 
 import (
-	"fmt"
+	"io"
+	"maps"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -117,28 +119,30 @@ func (b treeBuilder) buildBelow(entries map[string]object.TreeEntry, name string
 	return nil
 }
 
-// write stores a directory. Its entries are sorted as if the names of directories
-// ended with a slash.
+// write stores a directory.
 func (b treeBuilder) write(entries map[string]object.TreeEntry) (plumbing.Hash, error) {
-	type sorted struct {
-		key   string
-		entry object.TreeEntry
-	}
-	list := make([]sorted, 0, len(entries))
-	for name, e := range entries {
-		if e.Mode == filemode.Dir {
-			name += "/"
-		}
-		list = append(list, sorted{name, e})
-	}
-	slices.SortFunc(list, func(a, b sorted) int { return strings.Compare(a.key, b.key) })
-	var data []byte
-	for _, s := range list {
-		data = fmt.Appendf(data, "%o %s\x00", uint32(s.entry.Mode), s.entry.Name)
-		data = append(data, s.entry.Hash[:]...)
-	}
-	if len(data) == 0 {
+	if len(entries) == 0 {
 		return objectdb.EmptyTree, nil
 	}
+	tree := &object.Tree{Entries: slices.Collect(maps.Values(entries))}
+	sort.Sort(object.TreeEntrySorter(tree.Entries))
+	data, err := Encode(tree)
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
 	return b.writer.WriteBytes(plumbing.TreeObject, data)
+}
+
+// Encode returns the content of a tree or commit as git stores it.
+func Encode(o object.Object) ([]byte, error) {
+	encoded := &plumbing.MemoryObject{}
+	if err := o.Encode(encoded); err != nil {
+		return nil, err
+	}
+	rd, err := encoded.Reader()
+	if err != nil {
+		return nil, err
+	}
+	defer rd.Close()
+	return io.ReadAll(rd)
 }
