@@ -38,25 +38,25 @@ type message struct {
 type request struct {
 	done chan message
 	ask  func(json.RawMessage) error
+	asks sync.WaitGroup // decisions that the function waits for
 }
 
 // conn is the connection to one process.
 type conn struct {
 	service *proc.Service
-	read    chan struct{}  // closed after the last message
-	asks    sync.WaitGroup // decisions that functions wait for
+	read    chan struct{} // closed after the last message
 	writing sync.Mutex
 	writes  sync.WaitGroup
 
 	mu      sync.Mutex
 	last    int64
-	waiting map[int64]request
+	waiting map[int64]*request
 	failed  error // why the connection is of no use
 }
 
 // newConn starts to read the messages of a process.
 func newConn(service *proc.Service) *conn {
-	c := &conn{service: service, read: make(chan struct{}), waiting: map[int64]request{}}
+	c := &conn{service: service, read: make(chan struct{}), waiting: map[int64]*request{}}
 	go c.receive()
 	return c
 }
@@ -81,7 +81,6 @@ func (c *conn) receive() {
 		err = errEnded
 	}
 	c.fail(err)
-	c.asks.Wait()
 }
 
 // decode reads a message. Each is of one kind.
@@ -99,16 +98,16 @@ func decode(line []byte) (m message, err error) {
 func (c *conn) take(m message) {
 	switch {
 	case m.Ask != 0:
-		c.mu.Lock()
-		r := c.waiting[m.For]
-		c.mu.Unlock()
 		response := map[string]any{"response": m.Ask}
-		if r.ask == nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		r := c.waiting[m.For]
+		if r == nil || r.ask == nil {
 			response["error"] = map[string]string{"message": "ask is not available here"}
 			c.send(response) //nolint:errcheck // it can be encoded
 			return
 		}
-		c.asks.Go(func() { // hooks of the same process decide, too
+		r.asks.Go(func() { // hooks of the same process decide, too
 			if err := r.ask(m.Params); err != nil {
 				response["error"] = map[string]string{"message": err.Error()}
 			}
@@ -160,10 +159,11 @@ func (c *conn) send(v any) error {
 	return nil
 }
 
-// call sends a request and waits for its response. If ctx ends first, the request is aborted, and a
-// process that goes on with it is killed.
+// call sends a request and waits for its response, and for the decisions that it asked for. If ctx ends
+// first, the request is aborted, and a process that continues it is killed.
 func (c *conn) call(ctx context.Context, method string, params any, ask func(json.RawMessage) error) (json.RawMessage, error) {
-	r := request{make(chan message, 1), ask}
+	r := &request{done: make(chan message, 1), ask: ask}
+	defer r.asks.Wait()
 	c.mu.Lock()
 	if c.failed != nil {
 		c.mu.Unlock()

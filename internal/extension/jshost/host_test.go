@@ -398,3 +398,27 @@ export const size = { description: "Size", args: { text: { type: "string" } }, e
 		}
 	}
 }
+
+// A decision about what a tool asks for calls hooks of the same process, which may never end.
+func TestHooksThatHangWhileAToolAsks(t *testing.T) {
+	files := map[string]string{
+		"tools/count.ts":   toolFiles["tools/count.ts"],
+		"tools/data.json":  toolFiles["tools/data.json"],
+		"lib/double.ts":    toolFiles["lib/double.ts"],
+		"plugin/waits.js":  `export const Waits = async () => ({ "permission.ask": () => new Promise(() => {}) });`,
+		"plugin/second.js": `export const Second = async () => ({ "permission.ask": () => {} });`,
+	}
+	h, _ := start(t, files, "tools/count.ts", "plugin/waits.js", "plugin/second.js")
+	h.config.HookTimeout = 100 * time.Millisecond
+	var decided []error
+	_, err := h.Call(t.Context(), ToolCall{Name: "count_asks", Input: json.RawMessage(`{"what": "read"}`)}, func(p Permission) error {
+		for plugin := range 2 {
+			_, err := h.Ask(t.Context(), HookedCall{Plugin: 1 + plugin}, p)
+			decided = append(decided, err)
+		}
+		return decided[0]
+	})
+	if len(decided) != 2 || !errors.As(decided[0], new(*Fault)) || decided[1] != nil || err == nil {
+		t.Errorf("%v, %v", decided, err)
+	}
+}
