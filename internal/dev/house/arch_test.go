@@ -209,7 +209,7 @@ func rooms() map[string]room {
 		"internal/forge/githubapp":        {"internal/forge", "the protocol of a GitHub App, without knowing who needs its tokens"},
 		"internal/testing/githubapptest":  {"", "a server for tests"},
 		"internal/text/jsontext":          {"", "texts"},
-		"internal/extension/lsp":          {"internal/files/pathtree internal/proc internal/text/textcut", "servers and what they find in files, without knowing sessions or who may read what"},
+		"internal/extension/lsp":          {"internal/files/pathtree internal/proc internal/text/jsontext internal/text/textcut", "servers and what they find in files, without knowing sessions or who may read what"},
 		"internal/testing/lsptest":        {"", "a server for tests"},
 		"internal/extension/mcp":          {"internal/proc internal/text/textcut internal/proc/clock", "servers and their tools, without knowing sessions or who allows calls"},
 		"internal/extension/hook":         {"internal/event internal/proc internal/text/redact internal/text/textcut tasks tools internal/text/terminal", "what hooks are told and may decide, without knowing how they are confined"},

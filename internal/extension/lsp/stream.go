@@ -13,10 +13,12 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/text/jsontext"
 )
 
 const (
 	maxMessage = 32 << 20 // of a server, in bytes
+	maxValues  = 2 << 20  // in a message: jsonrpc2 decodes each, and its result again
 	maxHeader  = 4 << 10  // length of a line before a message that is read; the rest is ignored
 	maxShown   = 200      // bytes of output that is no message, in notices
 )
@@ -114,6 +116,10 @@ func (s *stream) ReadObject(v any) error {
 		if err != nil {
 			s.fail(err)
 			return io.EOF // the reason is this stream's
+		}
+		if jsontext.Values(text) > maxValues {
+			s.fail(fmt.Errorf("message has more than %d values", maxValues))
+			return io.EOF
 		}
 		if err := json.Unmarshal(text, v); err == nil {
 			return nil

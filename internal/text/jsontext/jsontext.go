@@ -27,6 +27,23 @@ func Depth(text []byte) int {
 	return deepest
 }
 
+// Values returns the most values that decoding a text can create, without decoding it: each begins the
+// text, an object or a list, or follows a comma.
+func Values(text []byte) int {
+	values, quoted := 1, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case !quoted && (c == '{' || c == '[' || c == ','):
+			values++
+		}
+	}
+	return values
+}
+
 // Canonical returns a text with sorted keys and without insignificant space, so that
 // equal values have equal texts. An invalid text is returned unchanged.
 func Canonical(text string) string {

@@ -15,6 +15,16 @@ func TestDepth(t *testing.T) {
 	}
 }
 
+func TestValues(t *testing.T) {
+	for text, want := range map[string]int{
+		"": 1, "1": 1, `"a,{["`: 1, `{"a\",": [1, {"b": []}, "\\"]}`: 7, "[[],[],[]]": 7, strings.Repeat("[", 1_000_000): 1_000_001,
+	} {
+		if got := Values([]byte(text)); got != want {
+			t.Errorf("%.40s: got %d, want %d", text, got, want)
+		}
+	}
+}
+
 func TestCanonical(t *testing.T) {
 	for text, want := range map[string]string{
 		` {"b": 1.50, "a": [ 2 ]} `: `{"a":[2],"b":1.50}`, // numbers are not rounded
