@@ -13,8 +13,12 @@ import (
 	"github.com/millhand/millhand/internal/proc"
 )
 
-// maxMessage is the maximum size of a message of the process in bytes.
-const maxMessage = 32 << 20
+// Limits of what the process makes of memory.
+const (
+	maxMessage = 32 << 20 // bytes of a message
+	maxUnread  = 10_000   // messages that it has not read
+	maxAsked   = 10_000   // decisions in progress
+)
 
 // CallError is the error of a function of a tool file or a plugin.
 type CallError struct{ Message string }
@@ -45,23 +49,25 @@ type request struct {
 type conn struct {
 	service *proc.Service
 	read    chan struct{} // closed after the last message
-	writing sync.Mutex
-	writes  sync.WaitGroup
+	unread  chan []byte
+	written chan struct{} // closed after the last message to the process
 
 	mu      sync.Mutex
 	last    int64
+	asked   int // decisions in progress
 	waiting map[int64]*request
 	failed  error // why the connection is of no use
 }
 
 // newConn starts to read the messages of a process.
 func newConn(service *proc.Service) *conn {
-	c := &conn{service: service, read: make(chan struct{}), waiting: map[int64]*request{}}
+	c := &conn{service: service, read: make(chan struct{}), unread: make(chan []byte, maxUnread), written: make(chan struct{}), waiting: map[int64]*request{}}
 	go c.receive()
+	go c.write()
 	return c
 }
 
-// receive reads messages until the process closes its end.
+// receive reads messages until the process closes its end, or the connection fails.
 func (c *conn) receive() {
 	defer close(c.read)
 	lines := bufio.NewScanner(c.service)
@@ -72,7 +78,9 @@ func (c *conn) receive() {
 			c.fail(err)
 			return
 		}
-		c.take(m)
+		if c.take(m); !c.works() {
+			return
+		}
 	}
 	err := lines.Err()
 	if errors.Is(err, bufio.ErrTooLong) {
@@ -96,31 +104,44 @@ func decode(line []byte) (m message, err error) {
 
 // take handles a message.
 func (c *conn) take(m message) {
-	switch {
-	case m.Ask != 0:
-		response := map[string]any{"response": m.Ask}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		r := c.waiting[m.For]
-		if r == nil || r.ask == nil {
-			response["error"] = map[string]string{"message": "ask is not available here"}
-			c.send(response) //nolint:errcheck // it can be encoded
-			return
-		}
+	if m.Ask != 0 {
+		c.decide(m)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r, ok := c.waiting[m.ID]; ok {
+		delete(c.waiting, m.ID)
+		r.done <- m
+	}
+}
+
+// decide decides what the function of a request asks for, and sends the decision.
+func (c *conn) decide(m message) {
+	response := map[string]any{"response": m.Ask}
+	c.mu.Lock()
+	r := c.waiting[m.For]
+	available := r != nil && r.ask != nil
+	if available {
+		c.asked++
 		r.asks.Go(func() { // hooks of the same process decide, too
 			if err := r.ask(m.Params); err != nil {
 				response["error"] = map[string]string{"message": err.Error()}
 			}
+			c.mu.Lock()
+			c.asked--
+			c.mu.Unlock()
 			c.send(response) //nolint:errcheck // it can be encoded
 		})
-	default:
-		c.mu.Lock()
-		r, ok := c.waiting[m.ID]
-		delete(c.waiting, m.ID)
-		c.mu.Unlock()
-		if ok {
-			r.done <- m
-		}
+	}
+	many := c.asked > maxAsked
+	c.mu.Unlock()
+	switch {
+	case many:
+		c.fail(fmt.Errorf("it asked for more than %d decisions at once", maxAsked))
+	case !available:
+		response["error"] = map[string]string{"message": "ask is not available here"}
+		c.send(response) //nolint:errcheck // it can be encoded
 	}
 }
 
@@ -144,19 +165,31 @@ func (c *conn) works() bool {
 	return c.failed == nil
 }
 
-// send writes a message in the background: a process that does not read blocks it until it is
-// killed.
+// send sends a message without waiting for the process, which may send messages and read none meanwhile.
 func (c *conn) send(v any) error {
 	line, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("encode a message: %w", err)
 	}
-	c.writes.Go(func() {
-		c.writing.Lock()
-		defer c.writing.Unlock()
-		c.service.Write(append(line, '\n')) //nolint:errcheck // the end of the process is noticed by reading
-	})
+	select {
+	case c.unread <- append(line, '\n'):
+	default:
+		c.fail(fmt.Errorf("it has not read %d messages", maxUnread))
+	}
 	return nil
+}
+
+// write writes messages until reading ends. A process that does not read blocks it until it is killed.
+func (c *conn) write() {
+	defer close(c.written)
+	for {
+		select {
+		case line := <-c.unread:
+			c.service.Write(line) //nolint:errcheck // the end of the process is noticed by reading
+		case <-c.read:
+			return
+		}
+	}
 }
 
 // call sends a request and waits for its response, and for the decisions that it asked for. If ctx ends
@@ -222,7 +255,7 @@ func (c *conn) close() {
 	c.fail(errors.New("it was closed"))
 	c.service.Close()
 	<-c.read
-	c.writes.Wait()
+	<-c.written
 }
 
 // kill ends the process without waiting for it to end itself.

@@ -12,6 +12,10 @@
 //
 //	{"ask": 7, "for": 1, "params": {...}}          {"response": 7, "error": {"message": "..."}}
 //
+// It is not JSON-RPC by package jsonrpc2, which makes Go values of each result before it returns its text:
+// 1.1 GB for 32 MiB of empty objects that nobody waits for (TestLibraryDecodesResults of package lsp), and
+// four times as long for a text of 1 MiB. With the library, conn.go has about as many lines.
+//
 // The package decides nothing: a tool's permission is checked before its call, and what a tool
 // asks for is decided by the call's profile.
 package jshost

@@ -40,7 +40,7 @@ func listOf(n int) []byte {
 }
 
 // TestLibraryDecodesResults fails when jsonrpc2 no longer makes values of a result that it returns as a text,
-// also if nobody waits for it: then maxValues is not needed, here and in package jshost.
+// also if nobody waits for it: then maxValues is not needed, and package jshost can use the library.
 func TestLibraryDecodesResults(t *testing.T) {
 	m := &messages{listOf(100_000), make(chan struct{})}
 	size := uint64(len(m.text))
