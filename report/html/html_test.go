@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -212,6 +213,25 @@ func TestHostileTextsStayTexts(t *testing.T) {
 		if !strings.Contains(all[0], "<h3>"+section+"</h3>") {
 			t.Errorf("section %s not found", section)
 		}
+	}
+}
+
+// TestFailedJobsAreFirst has a job of each outcome twice.
+func TestFailedJobsAreFirst(t *testing.T) {
+	r := &report.Report{}
+	for _, o := range append(worstFirst(), worstFirst()...) {
+		r.Jobs = slices.Insert(r.Jobs, 0, report.Job{ID: fmt.Sprint("job-", len(r.Jobs)), Outcome: o})
+	}
+	var got []string
+	for _, m := range regexp.MustCompile(`data-n="(\d+)"><td><span class="badge \w+">(\w+)</span>.*?(job-\d+)`).FindAllStringSubmatch(page1(t, r, nil), -1) {
+		n, err := strconv.Atoi(m[1])
+		if err != nil || string(r.Jobs[n].Outcome) != m[2] || r.Jobs[n].ID != m[3] {
+			t.Errorf("row %q is not job %d", m[0], n)
+		}
+		got = append(got, m[1]+" "+m[2])
+	}
+	if want := "9 error,19 error,8 failed,18 failed,7 publish"; len(got) != 20 || strings.Join(got[:5], ",") != want || got[19] != "10 passed" {
+		t.Errorf("%v", got)
 	}
 }
 

@@ -27,7 +27,8 @@ const (
 // page is what stands on the page before the jobs are opened.
 type page struct {
 	r            *report.Report
-	repos, tasks bool // there are several
+	repos, tasks bool  // there are several
+	order        []int // indexes of the jobs: those first that did not pass
 }
 
 func newPage(r *report.Report) *page {
@@ -36,7 +37,21 @@ func newPage(r *report.Report) *page {
 		p.repos = p.repos || j.Repo != r.Jobs[0].Repo
 		p.tasks = p.tasks || j.Task != r.Jobs[0].Task
 	}
+	ranks := map[event.Outcome]int{}
+	for i, o := range worstFirst() {
+		ranks[o] = i
+	}
+	p.order = make([]int, len(r.Jobs))
+	for i := range p.order {
+		p.order[i] = i
+	}
+	slices.SortStableFunc(p.order, func(a, b int) int { return ranks[r.Jobs[a].Outcome] - ranks[r.Jobs[b].Outcome] })
 	return p
+}
+
+// worstFirst are the outcomes of jobs in the order of the page.
+func worstFirst() []event.Outcome {
+	return []event.Outcome{event.Error, event.Failed, event.Publish, event.Policy, event.Provider, event.Budget, event.Limit, event.Cancelled, event.Skipped, event.Passed}
 }
 
 func (p *page) header() g.Node {
@@ -121,13 +136,12 @@ func (p *page) outcomes() g.Node {
 	}
 	count := map[event.Outcome]int{}
 	var order []event.Outcome
-	for _, j := range p.r.Jobs {
-		if count[j.Outcome]++; count[j.Outcome] == 1 {
-			order = append(order, j.Outcome)
+	for _, i := range p.order {
+		o := p.r.Jobs[i].Outcome
+		if count[o]++; count[o] == 1 {
+			order = append(order, o)
 		}
 	}
-	rank := []event.Outcome{event.Passed, event.Skipped, event.Cancelled, event.Limit, event.Budget, event.Provider, event.Policy, event.Publish, event.Failed, event.Error}
-	slices.SortFunc(order, func(a, b event.Outcome) int { return slices.Index(rank, a) - slices.Index(rank, b) })
 	var bars, legend []g.Node
 	var label []string
 	x := 0.0

@@ -43,10 +43,10 @@ func (p *page) jobs() g.Node {
 	)
 }
 
-// table is the table of some jobs, from one index to before another.
+// table is the table of some jobs, from one position in their order to before another.
 func (p *page) table(label string, from, to int, id g.Node) g.Node {
 	rows := g.NodeFunc(func(w io.Writer) error { // one at a time: a row has dozens of nodes
-		for i := from; i < to; i++ {
+		for _, i := range p.order[from:to] {
 			if err := p.row(i, &p.r.Jobs[i]).Render(w); err != nil {
 				return err
 			}

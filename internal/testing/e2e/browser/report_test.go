@@ -149,7 +149,10 @@ func table(t *testing.T, b context.Context, file string) {
 	set := func(id, value string) {
 		p.js(`(id, value) => { const e = document.getElementById(id); e.value = value; e.dispatchEvent(new Event(e.tagName === "INPUT" ? "input" : "change")); }`, id, value)
 	}
-	if got := order(); got != "rename-api rename-billing rename-cart" {
+	if got := order(); got != "hostile-api hostile-billing hostile-cart" { // failed
+		t.Errorf("at first %s", got)
+	}
+	if got := p.js(`() => [...document.querySelectorAll("#jobs tbody tr td:first-child")].map((td) => td.textContent).filter((o, i, all) => o !== all[i - 1]).join(" ")`); got != "failed limit passed" {
 		t.Errorf("at first %s", got)
 	}
 	sort := `(name) => { [...document.querySelectorAll("#jobs thead button")].find((b) => b.textContent.startsWith(name)).click(); }`
