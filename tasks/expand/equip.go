@@ -72,7 +72,7 @@ func (d *sharedDefinitions) equip(p *tasks.Plan, choice *profileChoice) {
 	for _, one := range d.servers {
 		p.MCP = append(p.MCP, one.Is.MCPServer)
 	}
-	if s := d.scripts.settings; s.Is.Used() || s.Node != nil {
+	if s := d.scripts.settings; s.Is.Used() || s.Value.Node != nil {
 		p.Scripts = s.Is.Scripts
 	}
 	d.equipHooks(p, choice)
@@ -95,19 +95,19 @@ func (d *sharedDefinitions) resolveBeside(p *tasks.Plan) {
 		*command, *readable = beside(p.Policies, src).ResolveProgram(*command, p.Jobs)
 	}
 	for i := range p.Tools {
-		resolve(d.tools[i].Src, &p.Tools[i].Command, &p.Tools[i].Readable)
+		resolve(d.tools[i].Value.Src, &p.Tools[i].Command, &p.Tools[i].Readable)
 	}
 	for i := range p.MCP {
 		if s := &p.MCP[i]; s.Remote == nil {
-			resolve(d.servers[i].Src, &s.Process.Command, &s.Process.Readable)
+			resolve(d.servers[i].Value.Src, &s.Process.Command, &s.Process.Readable)
 		}
 	}
 	for i := range p.Hooks {
-		resolve(d.hooks[i].Src, &p.Hooks[i].Command, &p.Hooks[i].Readable)
+		resolve(d.hooks[i].Value.Src, &p.Hooks[i].Command, &p.Hooks[i].Readable)
 	}
 	for i, one := range d.languageServers {
 		s := &p.LSP.Servers[i].Process
-		resolve(one.Src, &s.Command, &s.Readable)
+		resolve(one.Value.Src, &s.Command, &s.Readable)
 	}
 }
 

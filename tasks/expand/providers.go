@@ -26,9 +26,9 @@ func newProviders(l *loaded, x *planTexts) *providerSet {
 		defined := d.Is.Provider
 		defined.Headers, defined.Query = x.filledIn(d.Is.HeaderTexts), x.filledIn(d.Is.QueryTexts)
 		for _, m := range d.Is.Facts {
-			checkFacts(l, d.Key.Value, m)
+			checkFacts(l, d.Value.Key.Value, m)
 		}
-		p.byName[d.Key.Value] = defined
+		p.byName[d.Value.Key.Value] = defined
 	}
 	p.prefixes = slices.Sorted(maps.Keys(p.byName))
 	return p

@@ -3,7 +3,7 @@ package form
 // Definition is something that a manifest defines for all jobs, as a key
 // with its value. The same may stand in several manifests.
 type Definition[T any] struct {
-	Value
+	Value  Value
 	Title  string // its name in messages, unique among others
 	Digest string // of its content, the same on every machine
 	Is     T

@@ -35,7 +35,7 @@ func Between(least, most int) Of[int] {
 	f := Of[int]{Type: Type{Name: "integer", Min: least, Max: most}}
 	wanted := fmt.Sprintf("an integer from %d to %d", least, most)
 	if most == math.MaxInt {
-		f.Max, wanted = 0, fmt.Sprintf("an integer of at least %d", least)
+		f.Type.Max, wanted = 0, fmt.Sprintf("an integer of at least %d", least)
 	}
 	f.Read = func(v Value) (int, bool) {
 		n, err := strconv.Atoi(strings.ReplaceAll(v.Node.Value, "_", ""))
@@ -180,7 +180,7 @@ func ListOf[T any](f Of[T]) Of[[]T] {
 func OrOne[T any](f Of[T]) Of[[]T] {
 	all := UpTo(MaxCommands, ListOf(f))
 	read := all.Read
-	all.Or = new(ScalarType())
+	all.Type.Or = new(ScalarType())
 	all.Read = func(v Value) ([]T, bool) {
 		if !v.IsScalar() || v.Null() {
 			return read(v)

@@ -98,7 +98,7 @@ func TestFormOfIntegers(t *testing.T) {
 		{"-1", nil, `v.yaml:1:4: "x" must be an integer of at least 1, not the number -1; write 1 or more`},
 	})
 	checkForm(t, Tokens, []reading{{"200_000", int64(200_000), ""}})
-	if most := Positive().Max; most != 0 {
+	if most := Positive().Type.Max; most != 0 {
 		t.Errorf("the schema has the maximum %d", most)
 	}
 }
@@ -204,7 +204,7 @@ func TestFormsOfMappings(t *testing.T) {
 		{"''", box{}, `v.yaml:1:4: "name" is empty; give it a value, or remove it`},
 		{"5", box{}, `v.yaml:1:4: "x" must be a mapping, not the number 5; write KEY: VALUE`},
 	})
-	if short.Or == nil || short.Or.Name != "string" {
+	if short.Type.Or == nil || short.Type.Or.Name != "string" {
 		t.Errorf("the schema has no short form: %+v", short.Type)
 	}
 	checkForm(t, Optional(Between(1, 2)), []reading{{"3", nil, `v.yaml:1:4: "x" must be an integer from 1 to 2, not the number 3; write 2 or less`}})

@@ -9,8 +9,8 @@ import (
 // The value is read as the mapping, so that both mean the same to everything else.
 func Short[T any](f Of[T], alone Type, key func(Value) string) Of[T] {
 	read := f.Read
-	alone.Or = f.Or
-	f.Or = &alone
+	alone.Or = f.Type.Or
+	f.Type.Or = &alone
 	f.Read = func(v Value) (T, bool) {
 		if k := key(v); k != "" {
 			v = v.below(k)

@@ -53,7 +53,7 @@ type Field struct {
 
 // Of is a type of value with its reader.
 type Of[T any] struct {
-	Type
+	Type Type
 	Read func(Value) (T, bool)
 }
 

@@ -11,7 +11,7 @@ import (
 
 // Every key of another tool has a fix that some mapping accepts.
 func TestForeignKeysHaveAnOwnKey(t *testing.T) {
-	tables := []form.Table{new(Manifest).Keys(), new(Task).keys(), new(verifyCheck).keys(), profiles.Form.Elem.Keys()}
+	tables := []form.Table{new(Manifest).Keys(), new(Task).keys(), new(verifyCheck).keys(), profiles.Form.Type.Elem.Keys()}
 	for name, list := range form.ForeignKeys() {
 		if name != strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name)) {
 			t.Errorf("%s is never found", name)

@@ -216,7 +216,7 @@ func Gather[T any](manifests []*Manifest, of func(*Manifest) []form.Definition[T
 				first[d.Title] = d
 				all = append(all, d)
 			case before.Digest != d.Digest:
-				d.KeyProblem(fmt.Sprintf("the %s differs from the one at %s", d.Title, before.RuleSource()), "make them equal, or rename one of them")
+				d.Value.KeyProblem(fmt.Sprintf("the %s differs from the one at %s", d.Title, before.Value.RuleSource()), "make them equal, or rename one of them")
 			}
 		}
 	}
