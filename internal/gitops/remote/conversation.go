@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -24,6 +25,7 @@ type conversation struct {
 	transport transport
 	refs      *packp.AdvRefs
 	able      *capability.List
+	version2  bool // of the protocol; 0 otherwise
 }
 
 // converse opens a service and reads its advertisement.
@@ -48,10 +50,14 @@ func (c *conversation) readAdvertisement() error {
 	if err != nil {
 		return err
 	}
+	in := bufio.NewReader(greeting)
+	if isVersion2(in) {
+		return c.list(in)
+	}
 	var begin limitedBuffer
-	err = c.refs.Decode(io.TeeReader(greeting, &begin))
+	err = c.refs.Decode(io.TeeReader(in, &begin))
 	if bytes.Contains(begin.text, []byte("object-format=sha256")) {
-		return &gitdir.UnsupportedError{Reason: "object format sha256 not supported, only sha1"}
+		return unsupportedFormat("sha256")
 	}
 	if errors.Is(err, packp.ErrEmptyAdvRefs) {
 		return nil // a repository without commits
@@ -90,37 +96,31 @@ const unlimited = math.MaxInt32
 // one round without negotiation, which suits the many short histories of a
 // run's branches.
 func (c *conversation) fetch(ctx context.Context, into *objectdb.Objects, w request) ([]plumbing.Hash, error) {
-	req, err := c.request(w)
-	if err != nil {
-		return nil, err
+	if (w.depth > 0 || len(w.shallow) > 0) && !c.able.Supports(capability.Shallow) {
+		return nil, &gitdir.UnsupportedError{Reason: "remote does not support shallow fetches (depth)"}
 	}
-	var out bytes.Buffer
-	if err := errors.Join(req.UploadRequest.Encode(&out), req.UploadHaves.Encode(&out, false),
-		pktline.NewEncoder(&out).EncodeString("done\n")); err != nil {
-		return nil, err
+	send := c.request0
+	if c.version2 {
+		send = c.request2
 	}
-	response, err := c.transport.exchange(func() io.Reader { return bytes.NewReader(out.Bytes()) }, int64(out.Len()))
+	response, update, err := send(w)
 	if err != nil {
 		return nil, c.explain(err)
 	}
-	res := packp.NewUploadPackResponse(req)
-	if err := res.Decode(io.NopCloser(response)); err != nil {
-		return nil, c.explain(fmt.Errorf("read response: %w", err))
-	}
-	if err := storePack(ctx, into, c.demultiplexed(res, nil)); err != nil {
+	if err := storePack(ctx, into, c.demultiplexed(response, nil)); err != nil {
 		var local *storeError
 		if errors.As(err, &local) || errors.Is(err, errThin) {
 			return nil, err
 		}
 		return nil, c.explain(fmt.Errorf("receive objects: %w", err))
 	}
-	shallow := append(slices.Clone(w.shallow), res.Shallows...)
+	shallow := append(slices.Clone(w.shallow), update.Shallows...)
 	shallow = append(shallow, c.refs.Shallows...)
-	return slices.DeleteFunc(shallow, func(h plumbing.Hash) bool { return slices.Contains(res.Unshallows, h) }), nil
+	return slices.DeleteFunc(shallow, func(h plumbing.Hash) bool { return slices.Contains(update.Unshallows, h) }), nil
 }
 
-// request makes a request of a wish.
-func (c *conversation) request(w request) (*packp.UploadPackRequest, error) {
+// request0 sends a request in version 0 of the protocol, and returns the response from its pack on.
+func (c *conversation) request0(w request) (io.Reader, packp.ShallowUpdate, error) {
 	req := packp.NewUploadPackRequest()
 	req.Wants, req.Haves, req.Shallows = w.want, w.have, w.shallow
 	c.ask(req.Capabilities, capability.OFSDelta, capability.NoProgress, capability.Agent)
@@ -129,13 +129,23 @@ func (c *conversation) request(w request) (*packp.UploadPackRequest, error) {
 		c.ask(req.Capabilities, capability.ThinPack)
 	}
 	if w.depth > 0 || len(w.shallow) > 0 {
-		if !c.able.Supports(capability.Shallow) {
-			return nil, &gitdir.UnsupportedError{Reason: "remote does not support shallow fetches (depth)"}
-		}
 		c.ask(req.Capabilities, capability.Shallow)
 	}
 	req.Depth = packp.DepthCommits(w.depth)
-	return req, nil
+	var out bytes.Buffer
+	if err := errors.Join(req.UploadRequest.Encode(&out), req.UploadHaves.Encode(&out, false),
+		pktline.NewEncoder(&out).EncodeString("done\n")); err != nil {
+		return nil, packp.ShallowUpdate{}, err
+	}
+	response, err := c.transport.exchange(func() io.Reader { return bytes.NewReader(out.Bytes()) }, int64(out.Len()))
+	if err != nil {
+		return nil, packp.ShallowUpdate{}, err
+	}
+	res := packp.NewUploadPackResponse(req)
+	if err := res.Decode(io.NopCloser(response)); err != nil {
+		return nil, packp.ShallowUpdate{}, fmt.Errorf("read response: %w", err)
+	}
+	return res, res.ShallowUpdate, nil
 }
 
 // ask adds the capabilities that the service supports to a request.

@@ -24,8 +24,9 @@ func (c canned) greeting() (io.Reader, error) { return bytes.NewReader(c.greets)
 func (c canned) exchange(func() io.Reader, int64) (io.Reader, error) {
 	return bytes.NewReader(c.responses), nil
 }
-func (c canned) messages() string { return "" }
-func (c canned) close()           {}
+func (c canned) ask([]byte) (io.Reader, error) { return bytes.NewReader(c.responses), nil }
+func (c canned) messages() string              { return "" }
+func (c canned) close()                        {}
 
 func FuzzConversation(f *testing.F) {
 	o1, o2 := strings.Repeat("1", 40), strings.Repeat("2", 40)
@@ -33,6 +34,8 @@ func FuzzConversation(f *testing.F) {
 	f.Add([]byte("001e# service=git-upload-pack\n00000045"+o1+" HEAD\x00object-format=sha1\n003d"+o2+" refs/tags/v1^{}\n0000"), []byte("0031ACK "+o1+"\n"))
 	f.Add([]byte("0000"), []byte("000eunpack ok\n0019ok refs/heads/main\n0000"))
 	f.Add([]byte("0015ERR access denied\n"), []byte("0009\x02hi\n\n0000"))
+	f.Add([]byte("000eversion 2\n0012fetch=shallow\n0000"), []byte("0034"+o1+" HEAD symref-target:refs/heads/main\n0000"))
+	f.Add([]byte("001e# service=git-upload-pack\n0000000eversion 2\n0017object-format=sha1\n0000"), []byte("0011shallow-info\n0035shallow "+o1+"\n0001000dpackfile\n0009\x01PACK0000"))
 	f.Fuzz(func(t *testing.T, greets, responses []byte) {
 		c := &conversation{transport: canned{greets, responses}, refs: packp.NewAdvRefs()}
 		if err := c.readAdvertisement(); err != nil {

@@ -89,10 +89,10 @@ func TestCredentialsAreSentAfterA401Only(t *testing.T) {
 		fetch, push []string
 	}{
 		{"nobody is asked", nil, []string{refs, down, down}, []string{refs, up, up}},
-		{"everybody is asked", unauthorized, []string{refs, refs + " +", down + " +"}, []string{refs, refs + " +", up + " +"}},
+		{"everybody is asked", unauthorized, []string{refs, refs + " +", down + " +", down + " +"}, []string{refs, refs + " +", up + " +"}},
 		{"only POST is asked", func(w http.ResponseWriter, r *http.Request) bool {
 			return r.Method == http.MethodPost && unauthorized(w, r)
-		}, []string{refs, down, down + " +"}, []string{refs, up, up + " +"}},
+		}, []string{refs, down, down + " +", down + " +"}, []string{refs, up, up + " +"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for name, auth := range map[string]Auth{

@@ -1,6 +1,6 @@
 // Package remote mirrors, fetches from and pushes to remote repositories.
 //
-// Remotes are reached by https, http, ssh and file in this process, by version
+// Remotes are reached by https, http, ssh and file in this process, by versions 2 and
 // 0 of git's protocol, so credentials stay in it. The git program runs only to combine the packs of mirrors, and to
 // fetch from or push to a directory on this machine (git upload-pack and git
 // receive-pack, as for any client; without configuration of machine and user).

@@ -127,8 +127,12 @@ func fetchCommit(ctx context.Context, git *gitdir.Dir, remote Repo, branch strin
 	if w.shallow, err = git.Shallow(); err != nil {
 		return "", err
 	}
-	if _, err := src.fetch(ctx, git.Objects.Originals(), w); err != nil {
+	shallow, err := src.fetch(ctx, git.Objects.Originals(), w)
+	if err != nil {
 		return "", err
+	}
+	if slices.ContainsFunc(shallow, func(h plumbing.Hash) bool { return !slices.Contains(w.shallow, h) }) {
+		return "", &gitdir.UnsupportedError{Reason: "remote repository is shallow"} // unlike version 0, version 2 reports it only now
 	}
 	if _, err := git.Objects.Originals().RootTree(tip); err != nil {
 		return "", fmt.Errorf("%w: incomplete pack: %w", ErrUnreachable, err)

@@ -88,6 +88,15 @@ func TestAFetchTransfersAsMuchAsThatOfGit(t *testing.T) {
 			{"nothing", func() {}},
 			{"10 commits with new files", func() { files(10) }},
 			{"a line", func() { o.advance("main", "last", randomText(10)) }},
+			{"nothing, with references of pull requests", func() {
+				var refs strings.Builder
+				for i := range 300 {
+					fmt.Fprintf(&refs, "create refs/pull/%d%d/head %s\n", depth, i, o.at("main"))
+				}
+				cmd := o.bare.Command("update-ref", "--stdin")
+				cmd.Stdin = strings.NewReader(refs.String())
+				must(t, cmd.Run())
+			}},
 			{"a branch", func() { o.advance(fmt.Sprint("fresh", depth), "a", "fresh\n"); o.Run("checkout", "-q", "main") }},
 		} {
 			change.make()

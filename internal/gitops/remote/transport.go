@@ -21,13 +21,18 @@ const (
 	receivePack = "git-receive-pack"
 )
 
-// transport is a connection to a service of git's transfer protocol, version 0
-// (gitprotocol-pack(5), gitprotocol-http(5)). It ends with the context that it
+// wantVersion2 asks a service for version 2 of the protocol.
+const wantVersion2 = "version=2"
+
+// transport is a connection to a service of git's transfer protocol, version 0 or, for fetches
+// from servers, 2 if they have it (gitprotocol-pack(5), gitprotocol-http(5), gitprotocol-v2(5)). It ends with the context that it
 // was opened with.
 type transport interface {
 	// greeting returns the service's advertisement.
 	greeting() (io.Reader, error)
-	// exchange sends the only request, of a known size, and returns the
+	// ask sends a request that another one follows, and returns the response.
+	ask(request []byte) (io.Reader, error)
+	// exchange sends the last request, of a known size, and returns the
 	// response. open returns the request from its start, also while an earlier one is read.
 	exchange(open func() io.Reader, size int64) (io.Reader, error)
 	// messages returns the remote's messages outside the protocol.
@@ -58,6 +63,11 @@ type pipes struct {
 }
 
 func (p *pipes) greeting() (io.Reader, error) { return p.out, nil }
+
+func (p *pipes) ask(request []byte) (io.Reader, error) {
+	_, err := p.in.Write(request)
+	return p.out, err
+}
 
 // exchange returns the response even if the service did not read all of the
 // request, because it then contains the error.

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -26,6 +27,7 @@ type httpTransport struct {
 	ctx      context.Context //nolint:containedctx // a transport belongs to one operation
 	client   *http.Client
 	service  string
+	version  string // of the protocol; "" for 0
 	server   string // scheme and host that credentials may be sent to
 	base     string // without user and password
 	user     string
@@ -35,6 +37,7 @@ type httpTransport struct {
 	hint     string       // added to authentication errors
 	asked    bool         // the server responded with 401
 	replaced bool         // it did so again, and a key was rejected
+	probed   bool         // it has responded to a POST request
 	bodies   []io.Closer
 }
 
@@ -44,6 +47,9 @@ func newHTTPTransport(ctx context.Context, at Address, remote Repo, service stri
 	l := &httpTransport{
 		ctx: ctx, service: service, server: server, base: server + at.Path, user: at.user, secret: at.Password,
 		hint: auth.Hint, keys: auth.Keys,
+	}
+	if service == uploadPack {
+		l.version = wantVersion2
 	}
 	if auth.Token != "" || auth.Keys != nil {
 		l.user, l.secret = cmp.Or(auth.User, tokenUser), auth.Token
@@ -97,14 +103,32 @@ func (l *httpTransport) greeting() (io.Reader, error) {
 	final := *res.Request.URL // after redirects
 	final.User, final.RawQuery = nil, ""
 	l.base = strings.TrimSuffix(final.String(), "/info/refs")
-	return body, nil
+	in := bufio.NewReader(body)
+	if !isVersion2(in) {
+		l.version = ""
+	}
+	return in, nil
+}
+
+// ask sends a small request again if the server then requests credentials, so that the next one needs no probe.
+func (l *httpTransport) ask(request []byte) (io.Reader, error) {
+	l.probed = true
+	for {
+		res, err := l.send(http.MethodPost, "/"+l.service, bytes.NewReader(request), int64(len(request))) //nolint:bodyclose // close does it
+		if err != nil {
+			return nil, err
+		}
+		if !l.authorize(res) {
+			return l.accepted(res, "result")
+		}
+	}
 }
 
 // exchange first probes with an empty request, as git does, if it has
 // credentials that the server has not requested yet, or that may have expired: the
 // actual request can be large. It is sent again if a key expires between both.
 func (l *httpTransport) exchange(open func() io.Reader, size int64) (io.Reader, error) {
-	for again := l.hasCredentials() && (!l.asked || l.keys != nil); again; {
+	for again := !l.probed && l.hasCredentials() && (!l.asked || l.keys != nil); again; {
 		res, err := l.send(http.MethodPost, "/"+l.service, bytes.NewReader(pktline.FlushPkt), int64(len(pktline.FlushPkt))) //nolint:bodyclose // close does it
 		if err != nil {
 			return nil, err
@@ -175,6 +199,9 @@ func (l *httpTransport) send(method, path string, body io.Reader, size int64) (*
 		req.Header.Set("Accept", "application/x-"+l.service+"-result")
 	}
 	req.Header.Set("User-Agent", "git/2.0 (millhand)") // some servers respond to git's user agent only
+	if l.version != "" {
+		req.Header.Set("Git-Protocol", l.version)
+	}
 	switch {
 	case !l.asked || req.URL.Scheme+"://"+req.URL.Host != l.server:
 	case l.header != "":

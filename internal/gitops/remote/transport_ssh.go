@@ -74,6 +74,9 @@ func (p *pipes) start(conn net.Conn, host string, config *ssh.ClientConfig, comm
 	if p.out, err = session.StdoutPipe(); err != nil {
 		return nil, err
 	}
+	if strings.HasPrefix(command, uploadPack+" ") {
+		_ = session.Setenv("GIT_PROTOCOL", wantVersion2) // a server that refuses it uses version 0
+	}
 	if err := session.Start(command); err != nil {
 		return nil, fmt.Errorf("%w: start %s: %w", ErrUnreachable, command, err)
 	}

@@ -50,7 +50,7 @@ func ServeSSH(ctx context.Context, dir string, log io.Writer) (*SSHServer, error
 		public[name] = key
 	}
 	config := filepath.Join(dir, "config")
-	text := fmt.Sprintf("HostKey %[1]s/host\nAuthorizedKeysFile %[1]s/allowed\nStrictModes no\nUsePAM no\nPidFile none\nPermitRootLogin yes\n", dir)
+	text := fmt.Sprintf("HostKey %[1]s/host\nAuthorizedKeysFile %[1]s/allowed\nStrictModes no\nUsePAM no\nPidFile none\nPermitRootLogin yes\nAcceptEnv GIT_PROTOCOL\n", dir)
 	err := errors.Join(
 		os.WriteFile(filepath.Join(dir, "allowed"), append(public["user"], public["locked"]...), 0o600),
 		os.WriteFile(config, []byte(text), 0o600))

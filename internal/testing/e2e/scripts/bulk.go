@@ -1,6 +1,7 @@
 package scripts
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -91,8 +92,9 @@ func gitHTTP(ts *testscript.TestScript, neg bool, args []string) {
 			unauthorized(w)
 			return
 		}
+		fetched := changes && fetches(r)
 		disturbance.serve(w, r, backend)
-		if changes && fetches(r) {
+		if fetched {
 			appendLine(tokens, "expired")
 		}
 	}))
@@ -120,9 +122,16 @@ func unauthorized(w http.ResponseWriter) {
 	http.Error(w, "who are you?", http.StatusUnauthorized)
 }
 
-// fetches reports whether a request fetches objects.
+// fetches reports whether a request, which is not read yet, fetches objects, unlike one for the references.
 func fetches(r *http.Request) bool {
-	return strings.HasSuffix(r.URL.Path, "/git-upload-pack") && r.ContentLength > int64(len("0000"))
+	const list = "0014command=ls-refs\n"
+	body := bufio.NewReader(r.Body)
+	head, _ := body.Peek(len(list))
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{body, r.Body}
+	return strings.HasSuffix(r.URL.Path, "/git-upload-pack") && r.ContentLength > int64(len("0000")) && string(head) != list
 }
 
 // githubApp serves repositories at OWNER/NAME to installations of a GitHub App, whose tokens
@@ -146,8 +155,9 @@ func githubApp(ts *testscript.TestScript, neg bool, args []string) {
 			unauthorized(w)
 			return
 		}
+		fetched := fetches(r)
 		backend.ServeHTTP(w, r)
-		if fetches(r) {
+		if fetched {
 			server.Expire(owner)
 		}
 	}
