@@ -2,6 +2,7 @@ package html
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,8 +55,23 @@ func worstFirst() []event.Outcome {
 	return []event.Outcome{event.Error, event.Failed, event.Publish, event.Policy, event.Provider, event.Budget, event.Limit, event.Cancelled, event.Skipped, event.Passed}
 }
 
+// header is the name of the run, what it worked on, and where it ran.
 func (p *page) header() g.Node {
 	run := p.r.Run
+	var of []g.Node
+	if repos := p.repositories(); repos != "" {
+		of = append(of, code(repos))
+	}
+	if s := run.StartedBy; s != nil {
+		ci := "CI run (" + s.CI
+		if s.Event != "" {
+			ci += ", " + s.Event
+		}
+		of = append(of, linked(s.RunURL, ci+")"))
+		if s.Actor != "" {
+			of = append(of, text("by "+s.Actor))
+		}
+	}
 	facts := []g.Node{g.Text("Run "), code(run.ID)}
 	if len(run.Manifest) > 0 {
 		facts = append(facts, g.Text(" of "), code(names(run.Manifest, 3, "manifest")))
@@ -63,16 +79,26 @@ func (p *page) header() g.Node {
 	if !run.StartedAt.IsZero() {
 		facts = append(facts, g.Text(", started "), h.Time(h.DateTime(run.StartedAt.UTC().Format(time.RFC3339)), g.Text(run.StartedAt.UTC().Format("2006-01-02 15:04 UTC"))))
 	}
-	if s := run.StartedBy; s != nil {
-		facts = append(facts, text(fmt.Sprintf(" by %s (%s, %s)", s.Actor, s.CI, s.Event)))
-		if s.RunURL != "" {
-			facts = append(facts, g.Text(": "), address(s.RunURL))
-		}
-	}
 	if s := run.Shard; s != nil {
 		facts = append(facts, g.Text(fmt.Sprintf(", shard %d of %d", s.Index, s.Total)))
 	}
-	return h.Header(h.H1(text(p.title()), g.Text(" "), badge(string(run.Outcome)), h.Small(g.Text(fmt.Sprintf(" exit code %d", run.ExitCode)))), h.P(facts...))
+	return h.Header(h.H1(text(p.title())), g.If(len(of) > 0, h.P(h.Class("of"), g.Map(of, func(n g.Node) g.Node { return h.Span(n) }))),
+		h.P(h.Class("note"), g.Group(facts), g.Text(fmt.Sprintf(", exit code %d", run.ExitCode))))
+}
+
+// repositories names the repository of the jobs, or counts them.
+func (p *page) repositories() string {
+	all := map[string]bool{}
+	for i := range p.r.Jobs {
+		all[p.r.Jobs[i].Repo] = true
+	}
+	if len(all) == 1 {
+		return cut(p.r.Jobs[0].Repo, 200)
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return figures.Count(len(all), "repository")
 }
 
 func (p *page) main() g.Node {
@@ -82,11 +108,12 @@ func (p *page) main() g.Node {
 // figure is a number with its name.
 func figure(name string, value ...g.Node) g.Node { return h.Div(h.Dt(text(name)), h.Dd(value...)) }
 
+// totals are the figures that a reader looks for, and the others in a line.
 func (p *page) totals() g.Node {
 	t := p.r.Run.Totals
 	cost := []g.Node{g.Text(money.Rounded(t.CostUSD))}
 	if t.CostAtLeast != nil && *t.CostAtLeast > 0 {
-		cost = []g.Node{g.Text("at least " + money.Rounded(t.CostAtLeast))}
+		cost = []g.Node{h.Small(g.Text("at least ")), g.Text(money.Rounded(t.CostAtLeast))}
 	}
 	if limit := p.r.Run.MaxCostUSD; limit != nil {
 		cost = append(cost, h.Small(g.Text(" of "+money.Rounded(limit))))
@@ -94,25 +121,37 @@ func (p *page) totals() g.Node {
 			cost = append(cost, meter(float64(*t.CostUSD)/float64(*limit)))
 		}
 	}
-	calls := []g.Node{g.Text(strconv.Itoa(t.ToolCalls))}
-	if t.DeniedCalls > 0 {
-		calls = append(calls, h.Small(g.Text(fmt.Sprintf(" %d denied", t.DeniedCalls))))
+	outcome := string(p.r.Run.Outcome)
+	return h.Section(h.Class("totals"), h.Aria("label", "Totals"),
+		h.Dl(
+			figure("Outcome", h.Span(h.Class(tone(outcome)), text(outcome)), h.Small(g.Text(fmt.Sprintf(" %d of %s passed", t.Passed, figures.Count(t.Jobs, "job"))))),
+			figure("Cost", cost...),
+			figure("Time", g.Text(figures.Duration(p.r.Run.ElapsedMS))),
+		),
+		h.P(h.Class("note"), g.Text(strings.Join(p.others(), " · "))),
+	)
+}
+
+// others are the totals that few readers look for.
+func (p *page) others() []string {
+	t := p.r.Run.Totals
+	all := []string{fmt.Sprintf("%d failed", t.Failed)}
+	if t.Skipped > 0 {
+		all = append(all, fmt.Sprintf("%d skipped", t.Skipped))
 	}
-	turns := []g.Node{g.Text(strconv.Itoa(t.Turns))}
+	all = append(all, figures.Count(t.Turns, "turn"))
 	if t.Retries > 0 {
-		turns = append(turns, h.Small(g.Text(" "+figures.Count(t.Retries, "retry"))))
+		all = append(all, figures.Count(t.Retries, "retry"))
 	}
-	return h.Section(h.Class("totals"), h.Aria("label", "Totals"), h.Dl(
-		figure("Jobs", g.Text(strconv.Itoa(t.Jobs))),
-		figure("Passed", g.Text(strconv.Itoa(t.Passed)), g.If(t.Skipped > 0, h.Small(g.Text(fmt.Sprintf(" %d skipped", t.Skipped))))),
-		figure("Failed", g.Text(strconv.Itoa(t.Failed))),
-		figure("Cost", cost...),
-		figure("Time", g.Text(figures.Duration(p.r.Run.ElapsedMS))),
-		figure("Turns", turns...),
-		figure("Tool calls", calls...),
-		figure("Changed paths", g.Text(strconv.Itoa(t.Changes))),
-		figure("Tokens", g.Text(tokens(t.Usage.Input)+" in, "+tokens(t.Usage.Output)+" out"), g.If(t.Usage.CacheRead > 0, h.Small(g.Text(" "+tokens(t.Usage.CacheRead)+" cached")))),
-	))
+	all = append(all, figures.Count(t.ToolCalls, "tool call"))
+	if t.DeniedCalls > 0 {
+		all = append(all, fmt.Sprintf("%d denied", t.DeniedCalls))
+	}
+	all = append(all, figures.Count(t.Changes, "changed path"), tokens(t.Usage.Input)+" tokens in", tokens(t.Usage.Output)+" out")
+	if t.Usage.CacheRead > 0 {
+		all = append(all, tokens(t.Usage.CacheRead)+" cached")
+	}
+	return all
 }
 
 // meter is a bar that is filled to a fraction.
@@ -167,12 +206,15 @@ func (p *page) reasons() g.Node {
 	slices.SortStableFunc(all, func(a, b *report.Cause) int { return len(b.Jobs) - len(a.Jobs) })
 	var items []g.Node
 	for _, one := range all[:min(len(all), maxReasons)] {
-		var ids []string
-		for _, j := range one.Jobs {
-			ids = append(ids, j.ID)
+		var jobs []g.Node
+		for i, j := range one.Jobs[:min(len(one.Jobs), maxNamed)] {
+			jobs = append(jobs, g.If(i > 0, g.Text(", ")), h.A(h.Href("#job="+url.PathEscape(j.ID)), text(j.ID)))
+		}
+		if more := len(one.Jobs) - maxNamed; more > 0 {
+			jobs = append(jobs, g.Text(" and "+figures.Count(more, "other job")))
 		}
 		items = append(items, h.Li(
-			badge(string(one.Outcome)), g.Text(" "), h.Strong(text(names(ids, maxNamed, "job"))),
+			badge(string(one.Outcome)), g.Text(" "), h.Strong(jobs...),
 			g.If(one.Code != "", g.Group{g.Text(" "), code(string(one.Code))}),
 			block("reason", cut(one.Reason, maxReason)),
 		))

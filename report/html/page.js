@@ -215,6 +215,10 @@
     const is = (r) => jobOf(r) === wanted;
     const row = wanted ? rows.find(is) || all().find(is) : count === 1 ? rows[0] : null;
     if (!row) return;
+    if (!shown().includes(row)) { // filtered out
+      byId("filter").value = byId("outcome").value = "";
+      arrange();
+    }
     if (!row.isConnected) add(shown().indexOf(row) + 1);
     toggle(row, true).then(() => { if (wanted) row.scrollIntoView(); });
   };

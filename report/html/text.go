@@ -58,7 +58,7 @@ func tone(status string) string {
 // address is an address that can be followed.
 func address(url string) g.Node { return linked(url, url) }
 
-// linked is a text that leads to an address of the web, and only the text for other schemes.
+// linked is a text that leads to an address of the web, and only the text for other schemes and no address.
 func linked(url, shown string) g.Node {
 	if !strings.HasPrefix(url, "https://") && !strings.HasPrefix(url, "http://") || strings.ContainsFunc(url, printable.Hidden) {
 		return code(shown)

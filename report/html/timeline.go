@@ -223,9 +223,14 @@ func costs(j *report.Job) g.Node {
 		head = append(head, h.Th(g.Attr("scope", "col"), h.Class("n"), g.Text(name)))
 	}
 	label := fmt.Sprintf("Cost by turn: %s, the highest %s", figures.Count(len(all), "turn"), money.Rounded(&highest))
-	return h.Section(h.H3(g.Text("Cost by turn")), svgImage(label, "costs", float64(max(len(all), 20))*10, 40, bars...),
+	return h.Section(h.H3(g.Text("Cost by turn")),
+		h.Div(h.Class("chart"),
+			h.Span(h.Class("high"), g.Text(money.Rounded(&highest))), h.Span(h.Class("low"), g.Text("$0")),
+			svgImage(label, "costs", float64(max(len(all), 20))*10, 40, bars...),
+			h.Span(h.Class("axis"), h.Span(g.Text("turn 1")), g.If(len(all) > 1, h.Span(g.Text(fmt.Sprint("turn ", len(all)))))),
+		),
 		fold("", []g.Node{g.Text(figures.Count(len(all), "turn") + ", " + money.Rounded(j.CostUSD))},
-			[]g.Node{h.Table(h.THead(h.Tr(head...)), h.TBody(rows...))}))
+			[]g.Node{h.Table(h.Class("turns"), h.THead(h.Tr(head...)), h.TBody(rows...))}))
 }
 
 func cell(s string) g.Node { return h.Td(h.Class("n"), text(s)) }
