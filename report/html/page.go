@@ -1,6 +1,7 @@
 package html
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -59,8 +60,12 @@ func worstFirst() []event.Outcome {
 func (p *page) header() g.Node {
 	run := p.r.Run
 	var of []g.Node
-	if repos := p.repositories(); repos != "" {
-		of = append(of, code(repos))
+	switch repos := p.repositories(); repos {
+	case 0:
+	case 1:
+		of = append(of, code(cut(p.r.Jobs[0].Repo, 200)))
+	default:
+		of = append(of, text(figures.Count(repos, "repository")))
 	}
 	if s := run.StartedBy; s != nil {
 		ci := "CI run (" + s.CI
@@ -86,19 +91,13 @@ func (p *page) header() g.Node {
 		h.P(h.Class("note"), g.Group(facts), g.Text(fmt.Sprintf(", exit code %d", run.ExitCode))))
 }
 
-// repositories names the repository of the jobs, or counts them.
-func (p *page) repositories() string {
+// repositories counts those of the jobs.
+func (p *page) repositories() int {
 	all := map[string]bool{}
 	for i := range p.r.Jobs {
 		all[p.r.Jobs[i].Repo] = true
 	}
-	if len(all) == 1 {
-		return cut(p.r.Jobs[0].Repo, 200)
-	}
-	if len(all) == 0 {
-		return ""
-	}
-	return figures.Count(len(all), "repository")
+	return len(all)
 }
 
 func (p *page) main() g.Node {
@@ -195,7 +194,7 @@ func (p *page) outcomes() g.Node {
 	return h.Section(h.Class("outcomes"), h.Aria("label", "Outcomes"), svgImage("Jobs by outcome: "+strings.Join(label, ", "), "stack", 1000, 10, bars...), h.Ul(legend...))
 }
 
-// reasons lists the reasons of jobs that did not pass, the most frequent first.
+// reasons lists the reasons of jobs that did not pass, each once: the most frequent first, then the worst.
 func (p *page) reasons() g.Node {
 	all := slices.DeleteFunc(p.r.Causes(), func(c *report.Cause) bool {
 		return c.Outcome == event.Passed || c.Outcome == event.Skipped
@@ -203,7 +202,10 @@ func (p *page) reasons() g.Node {
 	if len(all) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(all, func(a, b *report.Cause) int { return len(b.Jobs) - len(a.Jobs) })
+	worst := worstFirst()
+	slices.SortStableFunc(all, func(a, b *report.Cause) int {
+		return cmp.Or(len(b.Jobs)-len(a.Jobs), slices.Index(worst, a.Outcome)-slices.Index(worst, b.Outcome))
+	})
 	var items []g.Node
 	for _, one := range all[:min(len(all), maxReasons)] {
 		var jobs []g.Node

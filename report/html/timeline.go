@@ -227,7 +227,7 @@ func costs(j *report.Job) g.Node {
 		h.Div(h.Class("chart"),
 			h.Span(h.Class("high"), g.Text(money.Rounded(&highest))), h.Span(h.Class("low"), g.Text("$0")),
 			svgImage(label, "costs", float64(max(len(all), 20))*10, 40, bars...),
-			h.Span(h.Class("axis"), h.Span(g.Text("turn 1")), g.If(len(all) > 1, h.Span(g.Text(fmt.Sprint("turn ", len(all)))))),
+			h.Span(h.Class("axis"), g.Text("turn 1"), g.If(len(all) > 1, g.Text(fmt.Sprint(" to ", len(all))))),
 		),
 		fold("", []g.Node{g.Text(figures.Count(len(all), "turn") + ", " + money.Rounded(j.CostUSD))},
 			[]g.Node{h.Table(h.Class("turns"), h.THead(h.Tr(head...)), h.TBody(rows...))}))
