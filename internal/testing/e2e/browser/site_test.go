@@ -74,9 +74,9 @@ func TestSite(t *testing.T) {
 		p.local(url)
 	})
 	for _, scheme := range []string{"light", "dark"} {
-		for _, width := range []int64{390, 1400} {
+		for _, width := range []int64{390, 900, 1400} {
 			t.Run(fmt.Sprintf("%s at %d", scheme, width), func(t *testing.T) {
-				appearanceOfSite(t, open(t, b, url+"/docs/manifest.html", width, scheme), url, pictures, width == 390)
+				appearanceOfSite(t, open(t, b, url+"/docs/manifest.html", width, scheme), url, pictures, width < 960)
 			})
 		}
 	}
