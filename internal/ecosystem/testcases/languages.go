@@ -24,7 +24,18 @@ type language struct {
 	name       *regexp.Regexp // finds the name after the start, if it is not in a group
 	skips      *regexp.Regexp
 	raw        *regexp.Regexp // skip markers in comments; nil for none
+	off        disable        // how a case is disabled
 }
+
+// disable is how a case is disabled so that the rest of its file still compiles.
+type disable int
+
+const (
+	notDisabled disable = iota
+	renamed             // a letter before its name: runners find cases by their names
+	skipped             // ".skip" after the function that declares it
+	commented           // what marks it becomes a comment
+)
 
 var (
 	literal = regexp.MustCompile("^\\s*[^\n]*?[\"'`]([ \n]*)[\"'`]")
@@ -39,12 +50,14 @@ var languages = sync.OnceValue(func() []language {
 			cases: regexp.MustCompile(`(?m)^func\s+(?:\([^()]*\)\s*)?((?:Test|Fuzz|Example)\w*)\(`),
 			skips: regexp.MustCompile(`\b\w+\.Skip(?:f|Now)?\(`),
 			raw:   regexp.MustCompile(`(?m)^//(?:go:build| ?\+build)\b`),
+			off:   renamed,
 		},
 		{
 			extensions: "py",
 			lexis:      lexis{line: []string{"#"}, quotes: []quote{{`"""`, `"""`, false, true}, {"'''", "'''", false, true}, {`"`, `"`, false, false}, {"'", "'", false, false}}},
 			cases:      regexp.MustCompile(`(?m)^[ \t]*(?:async[ \t]+)?def[ \t]+(test\w*)[ \t]*\(`),
 			skips:      regexp.MustCompile(`\bmark\.(?:skip|skipif|xfail)\b|@(?:\w+\.)*(?:skip(?:If|Unless)?|expectedFailure)\b|\bpytest\.(?:skip|xfail)\b|\bskipTest\(|\braise[ \t]+(?:\w+\.)*SkipTest\b|\b__test__\s*=\s*False`),
+			off:        renamed,
 		},
 		{
 			extensions: "js jsx ts tsx mjs cjs mts cts",
@@ -52,6 +65,7 @@ var languages = sync.OnceValue(func() []language {
 			cases:      regexp.MustCompile("(?m)(?:^|[;{}>(,])[ \t]*(?:await[ \t]+)?(?:Deno\\.)?[xf]?(?:it|test|specify)(?:\\.(?:only|skip|todo|each|for|concurrent|sequential|failing|fails|fixme|slow|skipIf|runIf))*[ \t]*[(`]"),
 			name:       literal,
 			skips:      regexp.MustCompile(`\b(?:it|test|specify|describe|context|suite)(?:\.\w+)*\.(?:skip|only|todo|fixme|skipIf|runIf)\b|(?:^|[^\w.])[xf](?:it|test|specify|describe|context)[ \t]*[.(]|\bthis\.skip\(|\bpending\(|\b(?:skip|todo|only):[ \t]*(?:true\b|["'` + "`" + `])`),
+			off:        skipped,
 		},
 		{
 			extensions: "java kt groovy",
@@ -59,6 +73,7 @@ var languages = sync.OnceValue(func() []language {
 			cases:      regexp.MustCompile(`@(?:\w+\.)*(?:Test|ParameterizedTest|RepeatedTest|TestFactory|TestTemplate)\b`),
 			name:       called,
 			skips:      regexp.MustCompile(`@(?:\w+\.)*(?:Disabled\w*|Ignore)\b|\bassume\w*\(|\benabled\s*=\s*false\b`),
+			off:        commented,
 		},
 		{
 			extensions: "rs", anywhere: true,
@@ -66,6 +81,7 @@ var languages = sync.OnceValue(func() []language {
 			cases: regexp.MustCompile(`#\[\s*(?:\w+::)*(?:test|rstest|test_case|wasm_bindgen_test)\b`),
 			name:  regexp.MustCompile(`\bfn\s+(\w+)`),
 			skips: regexp.MustCompile(`#\[\s*ignore\b|#!?\[\s*cfg_attr\s*\([^\]]*\bignore\b`),
+			off:   commented,
 		},
 		{
 			extensions: "rb",
@@ -73,6 +89,7 @@ var languages = sync.OnceValue(func() []language {
 			cases:      regexp.MustCompile(`(?m)^[ \t]*(?:def[ \t]+(test\w*)|[xf]?(?:it|specify|example|scenario|test|should)\b[ \t]*(?:[({"']|do\b))`),
 			name:       literal,
 			skips:      regexp.MustCompile(`(?m)^[ \t]*(?:skip|pending|[xf](?:it|specify|example|describe|context|scenario))\b|[,(][ \t]*(?:skip|pending|focus):|[,(][ \t]*:(?:skip|focus|pending)\b`),
+			off:        renamed,
 		},
 		{
 			extensions: "cs",
@@ -87,6 +104,7 @@ var languages = sync.OnceValue(func() []language {
 			cases:      regexp.MustCompile(`(?m)\bfunction\s+(test\w*)\s*\(|#\[\s*(?:\\?\w+\\)*Test\b|^[ \t]*(?:it|test)\(`),
 			name:       regexp.MustCompile(`\bfunction\s+(\w+)|["']([ ]*)["']`),
 			skips:      regexp.MustCompile(`\bmarkTest(?:Skipped|Incomplete)\(|->(?:skip|todo|only)\(`),
+			off:        renamed,
 		},
 		{
 			extensions: "c cc cpp cxx",
@@ -115,21 +133,26 @@ const maxName = 300
 func (l *language) count(text string) (cases []string, skips int) {
 	code := l.lexis.mask(text)
 	for _, m := range l.cases.FindAllStringSubmatchIndex(code, -1) {
-		name, ok := group(text, 0, m)
-		if at := m[1]; !ok && l.name != nil {
-			end := min(len(code), at+maxName)
-			if strings.IndexByte("\"'`", code[at-1]) >= 0 {
-				at--
-			}
-			name, _ = group(text, at, l.name.FindStringSubmatchIndex(code[at:end]))
-		}
-		cases = append(cases, name)
+		cases = append(cases, l.caseName(text, code, m))
 	}
 	skips = len(l.skips.FindAllStringIndex(code, -1))
 	if l.raw != nil {
 		skips += len(l.raw.FindAllStringIndex(text, -1))
 	}
 	return cases, skips
+}
+
+// caseName returns the name of a case that starts with a match in the code of a text.
+func (l *language) caseName(text, code string, m []int) string {
+	name, ok := group(text, 0, m)
+	if at := m[1]; !ok && l.name != nil {
+		end := min(len(code), at+maxName)
+		if strings.IndexByte("\"'`", code[at-1]) >= 0 {
+			at--
+		}
+		name, _ = group(text, at, l.name.FindStringSubmatchIndex(code[at:end]))
+	}
+	return name
 }
 
 // group returns the text of the first group of a match that starts at an index.

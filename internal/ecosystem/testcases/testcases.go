@@ -48,9 +48,14 @@ func IsTest(file string) bool {
 	if in(ignoredDirs) {
 		return false
 	}
+	return in(testDirs) || Named(file)
+}
+
+// Named reports whether the name of a file is that of a test, in whatever directory.
+func Named(file string) bool {
 	names := testNames()
 	if l := languageOf(file); l != nil && l.names != nil {
 		names = l.names
 	}
-	return in(testDirs) || names.MatchString(path.Base(file))
+	return names.MatchString(path.Base(file))
 }
