@@ -50,6 +50,23 @@ func diffLines(a, b []string) []lcs.Diff {
 	return appendDiffs(diffs, a, b, atA, endA, atB, endB)
 }
 
+// Replacement is a range of lines that a change replaces, with that of the lines that replace them. Both start at 0, and
+// the ends are not included.
+type Replacement struct{ From, To, NewFrom, NewTo int }
+
+// Replacements returns what a change of a text replaces, as a patch without context shows it: at least one unchanged line is
+// between two of them.
+func Replacements(before, after []string) (all []Replacement) {
+	for _, d := range diffLines(before, after) {
+		if n := len(all) - 1; n >= 0 && all[n].To == d.Start && all[n].NewTo == d.ReplStart {
+			all[n].To, all[n].NewTo = d.End, d.ReplEnd
+			continue
+		}
+		all = append(all, Replacement{d.Start, d.End, d.ReplStart, d.ReplEnd})
+	}
+	return all
+}
+
 // appendDiffs compares two ranges between anchors.
 func appendDiffs(diffs []lcs.Diff, a, b []string, fromA, toA, fromB, toB int) []lcs.Diff {
 	if fromA == toA && fromB == toB {
