@@ -397,6 +397,7 @@ var uses = event.Walk[use]{
 		event.Compacted:        {job: (*job).takeCompaction},
 		event.SessionEnded:     {job: (*job).takeSession},
 		event.VerifyEnded:      {job: (*job).takeVerify},
+		event.AblationEnded:    {job: (*job).takeHunks},
 		event.ChangesFound:     {job: (*job).takeChanges},
 		event.Committed:        {job: (*job).takeCommit},
 		event.CommitPublished:  {job: (*job).takePublished},
@@ -411,6 +412,7 @@ var uses = event.Walk[use]{
 	Ignores: []event.Type{
 		event.PhaseStarted, event.CommandStarted, event.CommandEnded, event.ModelText, event.FilesLeft, event.CommitStarted, event.PublishStarted,
 		event.PullRequestStarted, event.CommentStarted, event.RevertStarted,
+		event.AblationStarted, event.TrialEnded,
 		event.Sealed, // it has the hash of the report
 	},
 }

@@ -39,6 +39,7 @@ type job struct {
 	open                   map[callKey]*call
 	changed                []Fallback
 	environment            environment
+	hunks                  *event.Hunks // of the last ablation; nil for none
 }
 
 // found is what was found to differ in the workspace of a job.
@@ -231,6 +232,13 @@ func (j *job) addCall(key callKey) *call {
 
 func (j *job) takeRevert(e event.Event) { j.session(e.Session).reverted = new(e.Revert.Turn) }
 
+func (j *job) takeHunks(e event.Event) {
+	h := *e.Hunks
+	h.Flaky, h.List = append([]string{}, h.Flaky...), append([]event.Hunk{}, h.List...)
+	h.Tests, h.Assertions = append([]event.ProvedTest{}, h.Tests...), append([]event.LostAssertion{}, h.Assertions...)
+	j.hunks = &h
+}
+
 func (j *job) takeChanges(e event.Event) {
 	j.changes = found{slices.Clone(e.Changes), slices.Clone(e.LeftOut)}
 }
@@ -318,6 +326,7 @@ func (j *job) report(cancelled bool, last time.Time) Job {
 		Patch:        end.Patch,
 		Untracked:    append([]event.Untracked{}, end.UntrackedInputs...),
 		LeftOut:      append([]event.LeftOutPath{}, j.changes.leftOut...),
+		Hunks:        clone(j.hunks),
 		Commit:       clone(j.commit),
 		Published:    clone(j.pushed),
 		PullRequest:  clone(j.pull),

@@ -125,6 +125,7 @@ type Job struct {
 	Patch        string              `json:"patch"`            // path of the changes as a patch below the report directory; empty for none
 	Untracked    []event.Untracked   `json:"untracked_inputs"` // files outside of changes that commands created or changed and verify could read
 	LeftOut      []event.LeftOutPath `json:"left_out"`         // files that others than the agent made, which are not in Changes
+	Hunks        *event.Hunks        `json:"hunks"`            // nil without ablate, and if it did not end
 	Commit       *event.Commit       `json:"commit"`
 	Published    *Published          `json:"published"`
 	PullRequest  *event.PullRequest  `json:"pull_request"` // nil without one

@@ -44,6 +44,7 @@ const (
 	CodeSecret    Code = "secret_in_change"
 	CodeProtected Code = "protected"
 	CodeScope     Code = "scope"
+	CodeUnneeded  Code = "unneeded"
 	CodeHook      Code = "before_commit"
 	CodeCommit    Code = "commit_failed"
 	CodeNested    Code = "nested_repository"
@@ -127,6 +128,7 @@ func named() []Cause {
 		{CodeSecret, Policy, ExitPolicy, "the changes contain a secret that was not in the repository"},
 		{CodeProtected, Policy, ExitPolicy, "paths that the profile may not edit were changed, by whatever"},
 		{CodeScope, Failed, ExitFailed, "the changes exceed the limits of the task's change, or delete tests"},
+		{CodeUnneeded, Failed, ExitFailed, "no verify command needs some hunks of the changes, or a new test passes without them, against the task's change.unneeded"},
 		{CodeHook, Publish, ExitPublish, "a before_commit hook failed, and nothing was committed"},
 		{CodeCommit, Publish, ExitPublish, "the commit failed, or the disk of the repository is full or read-only"},
 		{CodeNested, Publish, ExitPublish, "the changes contain a git repository that is no submodule, which can't be committed"},

@@ -50,6 +50,9 @@ const (
 	Reverted           Type = "reverted"
 	RunEnded           Type = "run.ended"
 	Sealed             Type = "sealed"
+	AblationStarted    Type = "ablation.started"
+	TrialEnded         Type = "trial"
+	AblationEnded      Type = "ablation.ended"
 )
 
 // Event is one line of the stream. Seq and Time are set by the [Stream] that
@@ -90,6 +93,9 @@ type Event struct {
 	RunEnd      *RunEnd       `json:"run_end,omitempty"`
 	Revert      *Revert       `json:"revert,omitempty"`
 	Seal        *Seal         `json:"seal,omitempty"`
+	Ablation    *Ablation     `json:"ablation,omitempty"`
+	Trial       *Trial        `json:"trial,omitempty"`
+	Hunks       *Hunks        `json:"hunks,omitempty"`
 }
 
 // Run is the payload of run.started: the resolved plan, so that a report can

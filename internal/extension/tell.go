@@ -114,6 +114,7 @@ var pluginEvents = event.Walk[func(event.Event) []pluginEvent]{
 		event.SessionEnded, event.VerifyEnded, event.FilesLeft, event.ChangesFound, event.CommitStarted, event.Committed, event.PublishStarted,
 		event.CommitPublished, event.PullRequestStarted, event.CommentStarted, event.CommentPosted, event.JobEnded, event.NetworkRequested,
 		event.ExtensionChanged, event.RevertStarted, event.Reverted, event.WarningIssued, event.RunEnded, event.Sealed,
+		event.AblationStarted, event.TrialEnded, event.AblationEnded,
 	},
 }
 

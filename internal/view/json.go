@@ -80,7 +80,16 @@ var jsonFields = event.Walk[func(*fields, event.Event)]{
 		event.Compacted: func(f *fields, e event.Event) {
 			f.Int("messages", e.Compaction.Messages).Int64("before", e.Compaction.Before).Int64("after", e.Compaction.After)
 		},
-		event.VerifyEnded:        func(f *fields, e event.Event) { f.verify(e.Verify) },
+		event.VerifyEnded: func(f *fields, e event.Event) { f.verify(e.Verify) },
+		event.AblationStarted: func(f *fields, e event.Event) {
+			f.Int("hunks", e.Ablation.Hunks).Int("tests", e.Ablation.Tests).Int("max_runs", e.Ablation.MaxRuns).Int64("time_ms", e.Ablation.TimeMS)
+		},
+		event.TrialEnded: func(f *fields, e event.Event) {
+			f.Int("failed", len(e.Trial.Failed)).Int64("elapsed_ms", e.Trial.ElapsedMS)
+		},
+		event.AblationEnded: func(f *fields, e event.Event) {
+			f.Int("needed", e.Hunks.Needed).Int("unneeded", e.Hunks.Unneeded).Int("untried", e.Hunks.Untried).Int64("elapsed_ms", e.Hunks.ElapsedMS)
+		},
 		event.ChangesFound:       func(f *fields, e event.Event) { f.changes(e.Changes) },
 		event.CommitStarted:      func(f *fields, e event.Event) { f.commit(e.Commit) },
 		event.Committed:          func(f *fields, e event.Event) { f.commit(e.Commit) },

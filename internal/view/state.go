@@ -155,15 +155,17 @@ func (j *job) apply(e event.Event) {
 // states is what events change of what is shown of a running job.
 var states = event.Walk[func(*job, event.Event)]{
 	On: map[event.Type]func(*job, event.Event){
-		event.JobStarted:     func(j *job, e event.Event) { j.start = *e.JobStart },
-		event.PhaseStarted:   (*job).startPhase,
-		event.PhaseEnded:     (*job).endPhase,
-		event.CommandStarted: func(j *job, e event.Event) { j.begin(e, commandKey, commandText(e.Command)) },
-		event.CommandEnded:   (*job).endCommand,
-		event.BaselineEnded:  (*job).endCommand,
-		event.ScriptEnded:    (*job).endCommand,
-		event.VerifyEnded:    (*job).endCommand,
-		event.SessionStarted: (*job).startSession,
+		event.JobStarted:      func(j *job, e event.Event) { j.start = *e.JobStart },
+		event.PhaseStarted:    (*job).startPhase,
+		event.PhaseEnded:      (*job).endPhase,
+		event.CommandStarted:  func(j *job, e event.Event) { j.begin(e, commandKey, commandText(e.Command)) },
+		event.CommandEnded:    (*job).endCommand,
+		event.BaselineEnded:   (*job).endCommand,
+		event.ScriptEnded:     (*job).endCommand,
+		event.VerifyEnded:     (*job).endCommand,
+		event.AblationStarted: func(j *job, e event.Event) { j.begin(e, commandKey, "verify without hunks") },
+		event.AblationEnded:   (*job).endCommand,
+		event.SessionStarted:  (*job).startSession,
 		event.TurnStarted: func(j *job, e event.Event) {
 			j.turns[e.Session] = e.Turn.Number
 			j.begin(e, requestKey(e.Session), "model request")
@@ -184,7 +186,7 @@ var states = event.Walk[func(*job, event.Event)]{
 		event.RunStarted, event.JobEnded, event.RunEnded, // see state
 		event.AttemptStarted, event.Pruned, event.Compacted, event.SessionEnded, event.FilesLeft, event.CommitStarted, event.Committed,
 		event.PublishStarted, event.CommitPublished, event.PullRequestStarted, event.CommentStarted, event.CommentPosted, event.NetworkRequested,
-		event.ExtensionChanged, event.RevertStarted, event.Reverted, event.WarningIssued, event.Sealed,
+		event.ExtensionChanged, event.RevertStarted, event.Reverted, event.WarningIssued, event.Sealed, event.TrialEnded,
 	},
 }
 

@@ -52,7 +52,7 @@ func newJobPage(r *report.Report, j *report.Job, d Detail, limits bounds) *jobPa
 
 func (p *jobPage) render() g.Node {
 	return h.Div(h.Class("job"),
-		p.facts(), p.reason(), p.final(), timeline(p.j), costs(p.j), p.verify(), p.changes(), p.denied(), p.network(), p.extensions(), p.conversation(),
+		p.facts(), p.reason(), p.final(), timeline(p.j), costs(p.j), p.verify(), p.changes(), hunks(p.j.Hunks), p.denied(), p.network(), p.extensions(), p.conversation(),
 	)
 }
 

@@ -47,6 +47,7 @@ func Markdown(w io.Writer, r *report.Report) error {
 	p.addNotBegun(r.Jobs, event.CodeEnvironment, "Environment")
 	p.addNotBegun(r.Jobs, event.CodeBaseline, "Baseline")
 	p.addCompared(r.Jobs)
+	p.addHunks(r.Jobs)
 	p.addReview(r)
 	p.addJobs(r)
 	p.addReviews(r.Jobs)

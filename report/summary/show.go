@@ -39,6 +39,7 @@ func JobText(w io.Writer, j *report.Job, patch string, paint func(printable.Styl
 	s.denied(j)
 	s.calls(j)
 	s.changes(j, patch)
+	s.hunks(j)
 	if _, err := s.WriteTo(w); err != nil {
 		return fmt.Errorf("write the job: %w", err)
 	}

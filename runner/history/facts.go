@@ -23,8 +23,9 @@ type Facts struct {
 	Comment   *event.Comment // that was posted; nil for none
 	Published Published
 	Sessions  map[string]*Session
-	Left      []event.Left // in the order of their events
-	Final     string       // the last message of the job's own session
+	Left      []event.Left           // in the order of their events
+	Trials    map[string]event.Trial // by key
+	Final     string                 // the last message of the job's own session
 
 	Replacing      string          // commit of the job that a follow-up prompt is changing, which was killed; "" for none
 	hashes         map[string]bool // commits that the run has made or pushed for the job
@@ -82,6 +83,7 @@ var facts = event.Walk[func(*Facts, event.Event)]{
 		event.CallUpdated:        func(j *Facts, e event.Event) { j.session(e.Session).addCall(e.Call) },
 		event.TurnEnded:          (*Facts).turned,
 		event.SessionEnded:       (*Facts).finished,
+		event.TrialEnded:         (*Facts).tried,
 		event.FilesLeft:          func(j *Facts, e event.Event) { j.Left = append(j.Left, *e.Left) },
 		event.Committed:          (*Facts).committed,
 		event.PublishStarted:     (*Facts).published,
@@ -97,6 +99,7 @@ var facts = event.Walk[func(*Facts, event.Event)]{
 		event.PhaseStarted, event.PhaseEnded, event.CommandStarted, event.CommandEnded, event.ScriptEnded, event.SessionStarted, event.ModelText,
 		event.RequestRetried, event.Pruned, event.Compacted, event.VerifyEnded, event.ChangesFound, event.CommitStarted, event.NetworkRequested,
 		event.ExtensionChanged, event.RevertStarted, event.WarningIssued, event.Sealed,
+		event.AblationStarted, event.AblationEnded, // made again from the trials
 	},
 }
 
@@ -113,6 +116,13 @@ func (j *Facts) started(e event.Event) {
 func (j *Facts) ended(e event.Event) {
 	j.End, j.Replacing, j.AttemptsBefore = e.JobEnd, "", j.Attempts
 	j.Published.end(e.JobEnd.Code)
+}
+
+func (j *Facts) tried(e event.Event) {
+	if j.Trials == nil {
+		j.Trials = map[string]event.Trial{}
+	}
+	j.Trials[e.Trial.Key] = *e.Trial
 }
 
 func (j *Facts) attempted(e event.Event) {

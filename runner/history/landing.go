@@ -48,5 +48,6 @@ var landings = event.Walk[func(*Landing, event.Event)]{
 		event.Pruned, event.Compacted, event.SessionEnded, event.VerifyEnded, event.FilesLeft, event.ChangesFound, event.CommitStarted, event.PublishStarted,
 		event.CommentStarted, event.CommentPosted, event.NetworkRequested, event.ExtensionChanged, event.RevertStarted, event.WarningIssued, event.RunEnded,
 		event.Sealed,
+		event.AblationStarted, event.TrialEnded, event.AblationEnded,
 	},
 }

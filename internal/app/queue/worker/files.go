@@ -61,6 +61,7 @@ var keeps = event.Walk[func(*fileKeeper, *event.Phase) error]{
 		event.Compacted, event.SessionEnded, event.VerifyEnded, event.FilesLeft, event.ChangesFound, event.CommitStarted, event.Committed,
 		event.CommitPublished, event.PullRequestStarted, event.CommentStarted, event.CommentPosted, // after the push
 		event.NetworkRequested, event.ExtensionChanged, event.RevertStarted, event.Reverted, event.WarningIssued, event.Sealed,
+		event.AblationStarted, event.TrialEnded, event.AblationEnded,
 	},
 }
 
