@@ -45,6 +45,8 @@ type Server struct {
 	// Closed means that Allowed allows nothing. A plain request is then not answered: its
 	// client finds no server, as without a network, not one with an error.
 	Closed bool
+	// Switch closes the proxy for good while it serves; nil never does.
+	Switch *Switch
 	// Record is called with each attempt after its decision, possibly concurrently.
 	Record func(Attempt)
 	// Lookup resolves a name; nil is the machine's resolver.
@@ -241,7 +243,7 @@ func (p *serving) dial(ctx context.Context, method, target string, fallback int)
 // reach resolves a host and connects to the first of its addresses that is allowed and
 // accepts.
 func (p *serving) reach(ctx context.Context, a *Attempt) (net.Conn, error) {
-	if err := p.Allowed(a.Host, a.Port, netip.Addr{}); err != nil {
+	if err := p.allowed(a.Host, a.Port, netip.Addr{}); err != nil {
 		return nil, deniedError{err}
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
@@ -252,14 +254,14 @@ func (p *serving) reach(ctx context.Context, a *Attempt) (net.Conn, error) {
 	}
 	var failures []error
 	for _, ip := range addrs {
-		if err := p.Allowed(a.Host, a.Port, ip); err != nil {
+		if err := p.allowed(a.Host, a.Port, ip); err != nil {
 			failures = append(failures, deniedError{err})
 			continue
 		}
 		a.Addr = ip
 		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(ip.String(), strconv.Itoa(a.Port)))
 		if err == nil {
-			return conn, nil
+			return p.Switch.watch(conn), nil
 		}
 		failures = append(failures, err)
 	}
@@ -267,6 +269,14 @@ func (p *serving) reach(ctx context.Context, a *Attempt) (net.Conn, error) {
 		return nil, fmt.Errorf("look up %s: no addresses found", a.Host)
 	}
 	return nil, errors.Join(failures...)
+}
+
+// allowed returns why a host is not allowed; nil if it is.
+func (p *serving) allowed(host string, port int, ip netip.Addr) error {
+	if err := p.Switch.Reason(); err != nil {
+		return err
+	}
+	return p.Allowed(host, port, ip)
 }
 
 func (p *serving) addresses(ctx context.Context, host string) ([]netip.Addr, error) {
