@@ -65,6 +65,8 @@ func (r *Registry) runBatch(ctx context.Context, env *Env, calls []batchCall) []
 			outcomes[i] = notInBatch(c, "not run: a batch is limited to 25 calls; call this tool again")
 		case strings.EqualFold(plainToolName(c.Tool), "batch"):
 			outcomes[i] = notInBatch(c, "a batch can't contain another batch; list its calls directly")
+		case env.Untrusted.Armed(): // each is decided with what the one before has read
+			outcomes[i] = r.nested(ctx, env, i, c)
 		default:
 			group.Go(func() { outcomes[i] = r.nested(ctx, env, i, c) })
 		}

@@ -80,6 +80,7 @@ func (r *Registry) run(ctx context.Context, env *Env, call Call, running func(ti
 			return fail(Outcome{Tool: call.Name, Status: Failed}, err)
 		}
 	}
+	env = env.now()
 	t, ok := r.lookup(call.Name)
 	if !ok {
 		return r.unknown(env, call)
@@ -108,6 +109,12 @@ func (r *Registry) run(ctx context.Context, env *Env, call Call, running func(ti
 	if !d.Allowed() {
 		return deny(out, d)
 	}
+	if why := env.Untrusted.Before(t.Spec(), pending); why != "" {
+		env.Untrusted.Read(call.ID, out.Tool, why)
+		if pending, err = prepare(t, env.now(), call); err != nil { // it was concealed
+			return fail(out, err)
+		}
+	}
 	if running != nil {
 		running(out.Title)
 	}
@@ -123,6 +130,7 @@ func (r *Registry) run(ctx context.Context, env *Env, call Call, running func(ti
 		}
 		return finish(env, out, res)
 	})
+	env.Untrusted.Read(call.ID, out.Tool, env.Untrusted.After(t.Spec(), out.Metadata))
 	out.Input = before // also of a result from the cache
 	return env.after(ctx, call, out)
 }

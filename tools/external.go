@@ -27,6 +27,7 @@ type External struct {
 	Extension   string          // the program's name in the manifest
 	Schema      json.RawMessage // JSON Schema of the arguments; if it is missing or invalid, arguments are not checked
 	Checks      bool            // the program checks the arguments itself
+	Foreign     string          // see [Spec]
 	// Call calls the tool. It must be safe for concurrent use. Of a result with an error, only the
 	// title and the metadata are used.
 	Call func(context.Context, ExternalCall) (ExternalResult, error)
@@ -58,7 +59,7 @@ type external struct {
 
 // NewExternal returns the tool of an external one.
 func NewExternal(e External) Tool {
-	t := external{External: e, spec: Spec{Name: e.Name, Description: textcut.Head(strings.ToValidUTF8(e.Description, "\uFFFD"), maxExternalText, "..."), Parallel: true, Extension: e.Extension}}
+	t := external{External: e, spec: Spec{Name: e.Name, Description: textcut.Head(strings.ToValidUTF8(e.Description, "\uFFFD"), maxExternalText, "..."), Parallel: true, Extension: e.Extension, Foreign: e.Foreign}}
 	var err error
 	if t.schema, err = arguments.Read(e.Schema); err != nil || len(e.Schema) == 0 {
 		t.schema = arguments.Unknown()

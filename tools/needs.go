@@ -34,7 +34,9 @@ func (env *Env) fetching() webfetch.Env {
 func (env *Env) searching() websearch.Config { return env.Search }
 
 func (env *Env) finding() find.Env {
-	return find.Env{Paths: env.paths(), Ignore: env.Ignore, Searches: env.Changes.Searches()}
+	paths := env.paths()
+	paths.Concealed = env.Untrusted.Conceals()
+	return find.Env{Paths: paths, Ignore: env.Ignore, Searches: env.Changes.Searches()}
 }
 
 func (env *Env) languages() language.Env {

@@ -17,6 +17,7 @@ import (
 	"github.com/millhand/millhand/tools/outputs"
 	"github.com/millhand/millhand/tools/skill"
 	"github.com/millhand/millhand/tools/tool"
+	"github.com/millhand/millhand/tools/untrusted"
 	"github.com/millhand/millhand/tools/websearch"
 )
 
@@ -83,6 +84,18 @@ type Env struct {
 	Changes *change.Tracker
 	// Cache caches this session's results; it needs Changes. nil: no cache.
 	Cache *Cache
+	// Untrusted knows what the session's job has read. The zero value: nothing is untrusted.
+	Untrusted untrusted.Reader
+}
+
+// now returns the environment of a call, without the rights that its job has lost.
+func (env *Env) now() *Env {
+	if !env.Untrusted.Is() {
+		return env
+	}
+	left := *env
+	left.Profile = env.Untrusted.Limited(env.Profile)
+	return &left
 }
 
 // NewCustom returns a custom tool, or an error if its description is invalid.

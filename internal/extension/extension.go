@@ -386,7 +386,7 @@ const (
 // tool returns a tool of the server.
 func (s *server) tool(name string, t mcp.Tool) tools.Tool {
 	return tools.NewExternal(tools.External{
-		Name: name, Description: t.Description, Extension: s.spec.Name, Schema: t.Schema,
+		Name: name, Description: t.Description, Extension: s.spec.Name, Foreign: "result of MCP server " + s.spec.Name, Schema: t.Schema,
 		Call: func(ctx context.Context, c tools.ExternalCall) (tools.ExternalResult, error) {
 			res, err := s.live.Call(ctx, t.Name, c.Arguments)
 			if err != nil {

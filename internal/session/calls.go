@@ -20,7 +20,8 @@ const (
 
 // runCalls runs the calls of a turn and returns a result for each, in their order.
 // Consecutive calls that allow it (read-only ones, subagents) run concurrently. Any
-// other call runs alone, because it may change what the others read.
+// other call runs alone, because it may change what the others read; and so does each while one may take rights away
+// from those after it.
 func (s *Session) runCalls(ctx context.Context, turn int, calls []model.ToolCall) []journal.Message {
 	for _, c := range calls {
 		s.emitCall(event.Call{ID: c.ID, Turn: turn, Tool: c.Name, Input: rawInput(c.Input), Status: event.CallPending, StartedAt: s.cfg.Now()})
@@ -28,7 +29,7 @@ func (s *Session) runCalls(ctx context.Context, turn int, calls []model.ToolCall
 	results := make([]journal.Message, len(calls))
 	for first := 0; first < len(calls); {
 		last := first + 1
-		if s.cfg.Tools.Parallel(calls[first].Name) {
+		if s.cfg.Tools.Parallel(calls[first].Name) && !s.cfg.Env.Untrusted.Armed() {
 			for last < len(calls) && last-first < maxParallel && s.cfg.Tools.Parallel(calls[last].Name) {
 				last++
 			}

@@ -123,7 +123,7 @@ func New(cfg Config) *Session {
 		s.cfg.Budget = money.NewBudget("", 0, nil)
 	}
 	env := *cfg.Env
-	env.Nested = s.nested
+	env.Nested, env.Untrusted.Session, env.Untrusted.Turn = s.nested, cfg.ID, s.Turn
 	s.cfg.Env, s.head.door.known = &env, env.Redact
 	s.head.specs = offered(s.cfg)
 	s.talk.startWith(s.head)

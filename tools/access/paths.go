@@ -36,6 +36,8 @@ type Paths struct {
 	Private   []string   // absolute directories that are inaccessible, except for Outputs
 	Skills    skill.Set  // whose files may be read
 	Scratch   *Scratch   // of commands
+	// Concealed reports whether searches don't show a file of the workspace, by its relative path; nil: none.
+	Concealed func(rel string) bool
 }
 
 // Need resolves a path from a model and lists the permissions for using it:
@@ -170,7 +172,11 @@ func (a *Paths) ReadableIn(dir string, relative bool) func(rel string) bool {
 			private = append(private, rel+"/")
 		}
 	}
-	return func(rel string) bool { return !hidden(rel, private) && allowed(rel) }
+	concealed := a.Concealed
+	if !relative || concealed == nil {
+		concealed = func(string) bool { return false }
+	}
+	return func(rel string) bool { return !hidden(rel, private) && allowed(rel) && !concealed(rel) }
 }
 
 // hidden reports whether a clean path is a directory, of those that end with a slash, or lies in one.

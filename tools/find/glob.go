@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -41,7 +42,7 @@ func prepareGlob(env Env, in globInput) (tool.Pending, error) {
 	if err != nil {
 		return tool.Pending{}, err
 	}
-	return tool.Pending{Title: in.Pattern, Needs: env.SearchNeeds("glob", in.Pattern, p), Do: func(ctx context.Context) (tool.Result, error) {
+	return tool.Pending{Title: in.Pattern, Needs: env.SearchNeeds("glob", in.Pattern, p), Names: []string{p.Rel, path.Join(p.Rel, literal(pattern))}, Do: func(ctx context.Context) (tool.Result, error) {
 		scope, done, err := searchScope(env, p)
 		if err != nil {
 			return tool.Result{}, err
@@ -63,6 +64,12 @@ func prepareGlob(env Env, in globInput) (tool.Pending, error) {
 		}
 		return res, nil
 	}}, nil
+}
+
+// literal returns the directories at the start of a pattern that have no wildcard.
+func literal(pattern string) string {
+	before := pattern[:strings.IndexAny(pattern+"*", `*?[{\`)]
+	return before[:strings.LastIndexByte(before, '/')+1]
 }
 
 // backslashNote is a note about globs without a match that separate names as on Windows.

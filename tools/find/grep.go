@@ -39,7 +39,7 @@ func prepareGrep(env Env, in grepInput) (tool.Pending, error) {
 	if err != nil {
 		return tool.Pending{}, err
 	}
-	return tool.Pending{Title: in.Pattern, Needs: append(env.SearchNeeds("grep", in.Pattern, p), namedNeeds(env, p)...), Do: func(ctx context.Context) (tool.Result, error) {
+	return tool.Pending{Title: in.Pattern, Needs: append(env.SearchNeeds("grep", in.Pattern, p), namedNeeds(env, p)...), Names: []string{p.Rel}, Do: func(ctx context.Context) (tool.Result, error) {
 		scope, done, err := searchScope(env, p)
 		if err != nil {
 			return tool.Result{}, err

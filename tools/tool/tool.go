@@ -23,6 +23,7 @@ type Spec struct {
 	Cached      bool           // the result stays the same until a file is written or a command run
 	Deadline    time.Duration  // timeout of a call; 0 if the tool sets its own
 	Extension   string         // name of the program that runs its calls, such as an MCP server; "" for none
+	Foreign     string         // what its results are, if others have written them, such as a web page; "" for others
 }
 
 // Tool is a tool that a model can call, with what it needs of a session.
@@ -54,6 +55,7 @@ func (w within[Outer, Inner]) Prepare(env Outer, input json.RawMessage) (Pending
 type Pending struct {
 	Title string               // short text for people: a path, a command
 	Needs []permission.Request // all of them must be allowed
+	Names []string             // paths of the workspace that the call names, beside those of Needs
 	Do    func(context.Context) (Result, error)
 }
 

@@ -44,7 +44,7 @@ type Env struct {
 
 // Tool returns the tool.
 func Tool() tool.Tool[Env] {
-	return tool.Define(tool.Spec{Name: "webfetch", Description: description, ReadOnly: true, Cached: true}, prepare)
+	return tool.Define(tool.Spec{Name: "webfetch", Description: description, ReadOnly: true, Cached: true, Foreign: "web page"}, prepare)
 }
 
 func prepare(env Env, in input) (tool.Pending, error) {

@@ -43,7 +43,7 @@ func Web(now func() time.Time) tool.Tool[Config] {
 	if now != nil {
 		description = strings.TrimSpace(description) + fmt.Sprintf(" The current year is %d: use it in queries for recent information.\n", now().UTC().Year())
 	}
-	return tool.Define(tool.Spec{Name: "websearch", Description: description, ReadOnly: true, Cached: true, Deadline: websearchTimeout}, prepareWebsearch)
+	return tool.Define(tool.Spec{Name: "websearch", Description: description, ReadOnly: true, Cached: true, Deadline: websearchTimeout, Foreign: "web search"}, prepareWebsearch)
 }
 
 func prepareWebsearch(config Config, in websearchInput) (tool.Pending, error) {
@@ -66,7 +66,7 @@ type codesearchInput struct {
 
 // Code returns the tool codesearch.
 func Code() tool.Tool[Config] {
-	return tool.Define(tool.Spec{Name: "codesearch", Description: codesearchDescription, ReadOnly: true, Cached: true, Deadline: codesearchTimeout}, prepareCodesearch)
+	return tool.Define(tool.Spec{Name: "codesearch", Description: codesearchDescription, ReadOnly: true, Cached: true, Deadline: codesearchTimeout, Foreign: "web search"}, prepareCodesearch)
 }
 
 func prepareCodesearch(config Config, in codesearchInput) (tool.Pending, error) {
