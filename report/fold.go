@@ -405,6 +405,7 @@ var uses = event.Walk[use]{
 		event.JobEnded:         {job: (*job).takeEnd},
 		event.NetworkRequested: {job: (*job).takeNetwork},
 		event.ExtensionChanged: {job: (*job).takeExtension},
+		event.UntrustedRead:    {job: (*job).takeUntrusted},
 		event.Reverted:         {job: (*job).takeRevert},
 		event.WarningIssued:    {run: (*Fold).takeWarning},
 		event.RunEnded:         {run: (*Fold).endRun},

@@ -40,6 +40,7 @@ type job struct {
 	changed                []Fallback
 	environment            environment
 	hunks                  *event.Hunks // of the last ablation; nil for none
+	marked                 *MarkedBy
 }
 
 // found is what was found to differ in the workspace of a job.
@@ -102,7 +103,7 @@ func (j *job) add(e event.Event, take func(*job, event.Event), starts int) {
 func (j *job) takeStart(e event.Event) {
 	j.reopen()
 	j.in.start++
-	j.start = clone(e.JobStart)
+	j.start, j.marked = clone(e.JobStart), nil
 	j.environment.basis.start(e.JobStart)
 }
 
@@ -258,6 +259,12 @@ func (j *job) takeComment(e event.Event) {
 	j.comment = &Comment{URL: e.Comment.URL, Created: e.Comment.Created}
 }
 
+// takeUntrusted records what the job has read first. A process that continues it reports it again.
+func (j *job) takeUntrusted(e event.Event) {
+	u := e.Untrusted
+	j.marked = &MarkedBy{Session: e.Session, Turn: u.Turn, Call: u.Call, Tool: u.Tool, What: u.What}
+}
+
 // maxNetwork is the maximum number of denied hosts in a report.
 const maxNetwork = 50
 
@@ -338,6 +345,7 @@ func (j *job) report(cancelled bool, last time.Time) Job {
 		Script:       clone(j.environment.script),
 		Network:      append([]NetworkDenial{}, j.environment.network...),
 		Extensions:   []Extension{},
+		MarkedBy:     clone(j.marked),
 	}
 	for _, e := range j.environment.extensions {
 		out.Extensions = append(out.Extensions, newExtension(e))

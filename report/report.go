@@ -99,7 +99,7 @@ type Job struct {
 	Repo         string              `json:"repo"`
 	Matrix       map[string]string   `json:"matrix"`
 	Outcome      event.Outcome       `json:"outcome"`
-	Reason       string              `json:"reason"`      // empty for a job that passed, unless it only pushed the commit of an earlier run
+	Reason       string              `json:"reason"`      // empty for a job that passed, unless it only pushed the commit of an earlier run, or published less than its task asks for
 	ReasonCode   event.Code          `json:"reason_code"` // the reason as a code; may be empty
 	Attempts     int                 `json:"attempts"`
 	Reruns       int                 `json:"reruns"` // number of earlier runs of the job that this one replaces, after a merge
@@ -143,6 +143,7 @@ type Job struct {
 
 	Extensions []Extension `json:"extensions"` // in the order of their first event
 	Warnings   []string    `json:"warnings"`   // those of the report that are about the job
+	MarkedBy   *MarkedBy   `json:"marked_by"`  // nil for a job that has all its rights
 
 	Origin   Origin `json:"-"`
 	Location string `json:"-"` // the repository as a line of a repository list
@@ -151,6 +152,16 @@ type Job struct {
 	calls     int          // number of calls
 	atLeast   money.USD    // lower bound of an unknown cost
 	continued bool         // see Continued
+}
+
+// MarkedBy is what a job has read first of what others have written. Since then it has only the rights that
+// after_untrusted leaves.
+type MarkedBy struct {
+	Session string `json:"session"`
+	Turn    int    `json:"turn"` // 0 for the prompt
+	Call    string `json:"call"` // id; empty if no call has read it
+	Tool    string `json:"tool"` // of the call; likewise
+	What    string `json:"what"`
 }
 
 // CallCount returns the number of calls, also of a job without its list of calls.

@@ -46,6 +46,7 @@ const (
 	NetworkRequested   Type = "network"
 	WarningIssued      Type = "warning"
 	ExtensionChanged   Type = "extension"
+	UntrustedRead      Type = "untrusted"
 	RevertStarted      Type = "revert.started"
 	Reverted           Type = "reverted"
 	RunEnded           Type = "run.ended"
@@ -89,6 +90,7 @@ type Event struct {
 	JobEnd      *JobEnd       `json:"job_end,omitempty"`
 	Network     *Network      `json:"network,omitempty"`
 	Extension   *Extension    `json:"extension,omitempty"`
+	Untrusted   *Untrusted    `json:"untrusted,omitempty"`
 	Warning     *Warning      `json:"warning,omitempty"`
 	RunEnd      *RunEnd       `json:"run_end,omitempty"`
 	Revert      *Revert       `json:"revert,omitempty"`
@@ -171,6 +173,8 @@ type Fork struct {
 	Children int `json:"children,omitempty"` // subagents of the job in the other run, whose names are not used again
 
 	Left []Left `json:"left,omitempty"` // in the workspace of the job, by others than the agent
+
+	Untrusted *Untrusted `json:"untrusted,omitempty"` // that the copied conversation has read; nil for nothing
 }
 
 // Invocation is a command line of millhand run.
@@ -516,7 +520,7 @@ const (
 // the job's sessions.
 type JobEnd struct {
 	Outcome      Outcome         `json:"outcome"`
-	Reason       string          `json:"reason"`          // empty for a job that passed, unless it only pushed the commit of an earlier run
+	Reason       string          `json:"reason"`          // empty for a job that passed, unless it only pushed the commit of an earlier run, or published less than its task asks for
 	Code         Code            `json:"code,omitempty"`  // reason_code of the report
 	Cause        Code            `json:"cause,omitempty"` // where Code is empty because the outcome identifies it
 	ExitCode     Exit            `json:"exit_code"`       // of the run if this job decides it
@@ -558,6 +562,17 @@ func (n *Network) Denial(who string) string {
 		text += "; " + who + n.Fix
 	}
 	return text
+}
+
+// Untrusted is the payload of untrusted: what a job has read first of what others have written, after which it
+// has the rights only that after_untrusted leaves. Call, Tool and Turn are empty if it was in a prompt.
+type Untrusted struct {
+	Turn int    `json:"turn"`           // of the session
+	Call string `json:"call,omitempty"` // id
+	Tool string `json:"tool,omitempty"` // of the call
+	What string `json:"what"`           // that was read
+
+	Publish string `json:"publish,omitempty"` // the most that is published since then; empty for no limit
 }
 
 // Warning is the payload of warning.

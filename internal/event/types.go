@@ -45,6 +45,7 @@ func Types() []TypeInfo {
 		{JobEnded, "job_end", true, "a job ended, with its totals"},
 		{NetworkRequested, "network", false, "a command requested a connection from the sandbox's proxy; of denied ones the first to each host and port"},
 		{ExtensionChanged, "extension", false, "a program beside the model, such as an MCP server, has started, failed or ended, with its totals"},
+		{UntrustedRead, "untrusted", true, "the job has read untrusted content, and has lost the rights that after_untrusted names"},
 		{RevertStarted, "revert", false, "the files of a job are about to be reverted"},
 		{Reverted, "revert", false, "the files of a job have the state after an earlier turn"},
 		{WarningIssued, "warning", false, "a warning for the user; not an outcome"},

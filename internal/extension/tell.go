@@ -115,6 +115,7 @@ var pluginEvents = event.Walk[func(event.Event) []pluginEvent]{
 		event.CommitPublished, event.PullRequestStarted, event.CommentStarted, event.CommentPosted, event.JobEnded, event.NetworkRequested,
 		event.ExtensionChanged, event.RevertStarted, event.Reverted, event.WarningIssued, event.RunEnded, event.Sealed,
 		event.AblationStarted, event.TrialEnded, event.AblationEnded,
+		event.UntrustedRead,
 	},
 }
 

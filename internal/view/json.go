@@ -99,6 +99,7 @@ var jsonFields = event.Walk[func(*fields, event.Event)]{
 		event.CommentStarted:     func(f *fields, e event.Event) { f.comment(e.Comment) },
 		event.CommentPosted:      func(f *fields, e event.Event) { f.comment(e.Comment) },
 		event.JobEnded:           func(f *fields, e event.Event) { f.end(e.JobEnd) },
+		event.UntrustedRead:      func(f *fields, e event.Event) { f.untrusted(e.Untrusted) },
 		event.NetworkRequested:   func(f *fields, e event.Event) { f.network(e.Network) },
 		event.RunEnded: func(f *fields, e event.Event) {
 			f.text("outcome", string(e.RunEnd.Outcome))
@@ -109,6 +110,13 @@ var jsonFields = event.Walk[func(*fields, event.Event)]{
 		event.TurnStarted, event.ModelText, event.WarningIssued, // the text has everything
 		event.SessionStarted, event.SessionEnded, event.FilesLeft, event.ExtensionChanged, event.RevertStarted, event.Reverted, event.Sealed, // not logged
 	},
+}
+
+func (f *fields) untrusted(u *event.Untrusted) {
+	f.text("read", u.What)
+	if u.Call != "" {
+		f.text("call", u.Call)
+	}
 }
 
 func (f *fields) run(r *event.Run) {

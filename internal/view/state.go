@@ -166,6 +166,11 @@ var states = event.Walk[func(*job, event.Event)]{
 		event.AblationStarted: func(j *job, e event.Event) { j.begin(e, commandKey, "verify without hunks") },
 		event.AblationEnded:   (*job).endCommand,
 		event.SessionStarted:  (*job).startSession,
+		event.UntrustedRead: func(j *job, e event.Event) {
+			if e.Untrusted.Publish == "patch" {
+				j.start.Branch = "" // nothing is committed
+			}
+		},
 		event.TurnStarted: func(j *job, e event.Event) {
 			j.turns[e.Session] = e.Turn.Number
 			j.begin(e, requestKey(e.Session), "model request")

@@ -129,6 +129,10 @@ func networkEntry(n *event.Network) entry {
 	return debug("network %s %s:%d %s", n.Method, n.Host, n.Port, n.Error)
 }
 
+func untrustedEntry(u *event.Untrusted) entry {
+	return info("read untrusted content (%s): rights of after_untrusted are gone", u.What)
+}
+
 func attemptEntry(a *event.Attempt) entry {
 	if a.Number > 1 {
 		return info("attempt %d", a.Number)

@@ -55,6 +55,7 @@ var texts = event.Walk[func(logged) entry]{
 		event.CommentPosted:    func(e logged) entry { return commentEntry(e.Comment) },
 		event.JobEnded:         func(e logged) entry { return endEntry(e.Event, e.state, e.at) },
 		event.NetworkRequested: func(e logged) entry { return networkEntry(e.Network) },
+		event.UntrustedRead:    func(e logged) entry { return untrustedEntry(e.Untrusted) },
 		event.WarningIssued:    func(e logged) entry { return warning("%s", e.Warning.Message) },
 		event.RunEnded:         func(e logged) entry { return runEntry(e.RunEnd) },
 	},

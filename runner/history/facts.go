@@ -26,6 +26,7 @@ type Facts struct {
 	Left      []event.Left           // in the order of their events
 	Trials    map[string]event.Trial // by key
 	Final     string                 // the last message of the job's own session
+	Untrusted *event.Event           // that the job has read first; nil for nothing
 
 	Replacing      string          // commit of the job that a follow-up prompt is changing, which was killed; "" for none
 	hashes         map[string]bool // commits that the run has made or pushed for the job
@@ -93,6 +94,7 @@ var facts = event.Walk[func(*Facts, event.Event)]{
 		event.CommentPosted:      (*Facts).commented,
 		event.JobEnded:           (*Facts).ended,
 		event.Reverted:           func(j *Facts, e event.Event) { j.Reverted = e.Revert },
+		event.UntrustedRead:      func(j *Facts, e event.Event) { j.Untrusted = &e },
 	},
 	Ignores: []event.Type{
 		event.RunStarted, event.RunEnded, // see Past
@@ -319,4 +321,15 @@ func (j *Facts) FirstTree() string {
 		return j.Start.Tree // without a worktree
 	}
 	return ""
+}
+
+// UntrustedUntil returns what the job had read first of what others have written, up to a turn of its own session; nil for nothing.
+func (j *Facts) UntrustedUntil(session string, turn int) *event.Untrusted {
+	switch e := j.Untrusted; {
+	case e != nil && (e.Session != session || e.Untrusted.Turn <= turn):
+		return e.Untrusted
+	case j.Fork != nil:
+		return j.Fork.Untrusted
+	}
+	return nil
 }

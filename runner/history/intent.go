@@ -63,6 +63,7 @@ type Order struct {
 	Except []string // jobs that are left out
 	// KeepDescriptions leaves the texts of pull requests as they are.
 	KeepDescriptions bool
+	Foreign          bool // others have written what the prompt contains, or what it is about
 }
 
 // Run is a run and what this process does with it. The zero value is a new run.
@@ -103,7 +104,7 @@ func (r Run) Only() string { return r.order.Job }
 
 // Job returns what was done, and what is done, of a job.
 func (r Run) Job(id string) Job {
-	return Job{Facts: r.Past.Job(id), Intent: r.intent(id), keepDescription: r.order.KeepDescriptions}
+	return Job{Facts: r.Past.Job(id), Intent: r.intent(id), keepDescription: r.order.KeepDescriptions, foreign: r.order.Foreign}
 }
 
 // Done reports whether a job is not run.

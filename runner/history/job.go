@@ -13,7 +13,7 @@ type Job struct {
 	*Facts // nil for nothing
 	Intent Intent
 
-	keepDescription bool
+	keepDescription, foreign bool
 }
 
 // followUp returns the follow-up prompt of the job, which may be about a rebase.
@@ -31,6 +31,11 @@ func (j Job) followUp() (do FollowUp, found bool) {
 func (j Job) FollowsUp() bool {
 	_, found := j.followUp()
 	return found
+}
+
+// Foreign reports whether others have written what the job's prompt contains, or what it is about.
+func (j Job) Foreign() bool {
+	return j.foreign && j.FollowsUp()
 }
 
 // AddsTo reports whether the job adds to a commit of its own instead of only publishing it.

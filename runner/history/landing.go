@@ -16,6 +16,7 @@ type Landing struct {
 	Published *event.Published // of the last push; nil for none
 	Announced bool             // its pull request
 	Reverted  string           // commit of the last revert; "" for none
+	Untrusted *event.Untrusted // that it has read first; nil for nothing
 }
 
 // Add adds an event of the job.
@@ -33,6 +34,7 @@ var landings = event.Walk[func(*Landing, event.Event)]{
 				l.Commit = e.Commit
 			}
 		},
+		event.UntrustedRead:      func(l *Landing, e event.Event) { l.Untrusted = e.Untrusted },
 		event.CommitPublished:    func(l *Landing, e event.Event) { l.Published = e.Published },
 		event.PullRequestStarted: func(l *Landing, _ event.Event) { l.Announced = true },
 		event.JobEnded:           func(l *Landing, e event.Event) { l.End, l.Ended = e.JobEnd, e.Time },

@@ -122,7 +122,7 @@ type Following struct {
 // apply returns a run that continues one job with another prompt, if there is one, and otherwise
 // follows the order; and the plan, with the limit of that prompt.
 func (f FollowUp) apply(past *history.Past, plan *tasks.Plan, order history.Order) (*tasks.Plan, history.Run, error) {
-	order.KeepDescriptions = f.By != nil
+	order.KeepDescriptions, order.Foreign = f.By != nil, f.By != nil
 	if f.Job == "" && f.Prompt == "" {
 		continued, err := history.Decide(past, order)
 		return plan, continued, err

@@ -62,6 +62,7 @@ var keeps = event.Walk[func(*fileKeeper, *event.Phase) error]{
 		event.CommitPublished, event.PullRequestStarted, event.CommentStarted, event.CommentPosted, // after the push
 		event.NetworkRequested, event.ExtensionChanged, event.RevertStarted, event.Reverted, event.WarningIssued, event.Sealed,
 		event.AblationStarted, event.TrialEnded, event.AblationEnded,
+		event.UntrustedRead,
 	},
 }
 
