@@ -147,7 +147,10 @@ type Job struct {
 	Pull           *PullRequest `json:",omitempty"` // of PublishPR, else nil
 	Comment        *Comment     `json:",omitempty"` // with the final message; nil for none
 	Output         OutputFile
-	Needs          []string // ids of jobs in the plan that must have passed before
+	AfterUntrusted *AfterUntrusted `json:",omitempty"` // nil: reading untrusted content takes no right away
+	Untrusted      []string        `json:",omitempty"` // globs of files with untrusted content
+	FromEvent      string          `json:"-"`          // the first variable of the prompt that is a text of the event; "" for none
+	Needs          []string        // ids of jobs in the plan that must have passed before
 
 	// Skip is why the job is not to run, when the plan alone decides that: an if
 	// that does not hold. If is the condition that is left when the repository's

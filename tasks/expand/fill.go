@@ -103,6 +103,7 @@ func (f *jobFiller) fill(d *draft, with settings) {
 		j.Pull = pullRequestOf(t.Publish, f.texts, s)
 	}
 	j.Comment = commentOf(t.Publish.Comment, s, f.Options.Overrides.Publish)
+	j.AfterUntrusted, j.Untrusted, j.FromEvent = t.LosesRights(), t.Untrusted, t.Prompt.FromEvent()
 	j.Changing = j.RequireChanges || !j.Change.IsZero() || t.Commit.IsWritten() || j.Publish != tasks.PublishNone
 	j.Skip, j.If = t.Condition.Decide(s)
 }

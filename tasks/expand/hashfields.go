@@ -24,10 +24,12 @@ var jobFields = map[string]string{
 	"ModelName": inHash, "Fallback": inHash, "Sampling": inHash, "Limits": inHash, "Setup": inHash, "SetupEnv": inHash,
 	"Script": inHash, "Verify": inHash, "Baseline": inHash, "Attempts": inHash, "RequireChanges": inHash, "Change": inHash,
 	"Commit": inHash, "Publish": inHash, "Pull": inHash, "Comment": inHash, "Skip": inHash, "If": inHash,
+	"AfterUntrusted": whereSet, "Untrusted": whereSet,
 
 	"Model":        "ModelName is hashed instead, which has no directory of this machine",
 	"Instructions": "a digest of what all jobs of the task share contains them",
 	"Schema":       "likewise",
+	"FromEvent":    "the prompt contains it",
 	"Profile":      "likewise",
 	"Findings":     "the schema implies it",
 	"Protect":      "Commit contains the job's own; a policy's differ between machines",

@@ -84,6 +84,7 @@ var samples = map[string]mapNode{
 	"tasks[].profile":                        {"profile": "edit"},
 	"tasks[].agent":                          {"agent": "plan"},
 	"tasks[].needs":                          {"needs": []any{"other"}},
+	"tasks[].untrusted":                      {"untrusted": []any{"vendor/**"}, "after_untrusted": mapNode{"network": "deny"}},
 	"tasks[].if":                             {"if": "repo.has('x')"},
 	"tasks[].verify":                         {"verify": []any{mapNode{"run": "true"}}},
 	"tasks[].baseline":                       {"baseline": "must_fail", "verify": []any{"true"}},

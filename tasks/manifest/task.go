@@ -51,6 +51,9 @@ type Task struct {
 	Condition      *template.Condition // nil: none
 	Commit         commit
 	Publish        Publish
+	AfterUntrusted untrusted
+	Untrusted      []string   // globs of files
+	foreign        form.Value // of untrusted, if given
 }
 
 // verifyCheck is a verify command before its variables are filled in.
@@ -95,6 +98,7 @@ func readTask(v form.Value, l *repolist.Lists) (*Task, bool) {
 	if t.script != nil && t.Output.Schema.Doc != nil {
 		t.scripted.KeyProblem("script and output.schema are both set", "remove one of them: a script has no final message")
 	}
+	t.checkUntrusted()
 	uniqueChecks(t.Verify)
 	if t.based.Key != nil && len(t.Verify) == 0 && t.Baseline != tasks.BaselineSkip {
 		t.based.Problem("baseline without verify commands", "add verify: [COMMAND], or remove baseline")
@@ -263,6 +267,8 @@ func (t *Task) keys() form.Table {
 		{Name: "output", Field: form.Into(&t.Output, form.Short(form.Mapping((*output).keys), form.Type{Name: "enum", Values: []string{findings.Name}}, ifFindings)), Doc: "Form of the final message, and a file for it"},
 		{Name: "commit", Field: form.Into(&t.Commit, commitForm), Doc: "How changes are committed; false leaves them in place without a commit"},
 		{Name: "publish", Field: form.Into(&t.Publish, publishForm), Doc: "Where the work goes after the commit"},
+		{Name: "after_untrusted", Field: form.Into(&t.AfterUntrusted, untrustedForm), Doc: "Rights that the job loses once a session has read untrusted content: texts of the event, web pages, results of MCP servers, files of a pull request, and those of untrusted"},
+		{Name: "untrusted", Field: form.Noting(&t.foreign, form.Into(&t.Untrusted, form.ListOf(form.Glob))), Doc: "Globs of files whose content is untrusted, relative to the workspace"},
 	}
 }
 

@@ -1,0 +1,41 @@
+package tasks
+
+import "testing"
+
+func TestPublishingIsLimitedToWhatIsLeft(t *testing.T) {
+	for _, c := range []struct{ limit, mode, want PublishMode }{
+		{"", PublishPR, PublishPR},
+		{PublishPatch, PublishPR, PublishPatch},
+		{PublishPatch, PublishNone, PublishPatch},
+		{PublishPatch, PublishPatch, PublishPatch},
+		{PublishBranch, PublishPR, PublishBranch},
+		{PublishBranch, PublishPush, PublishBranch},
+		{PublishBranch, PublishBranch, PublishBranch},
+		{PublishBranch, PublishNone, PublishNone},
+		{PublishBranch, PublishPatch, PublishPatch},
+		{PublishPush, PublishPR, PublishPush},
+		{PublishPush, PublishPush, PublishPush},
+	} {
+		a := &AfterUntrusted{Publish: c.limit}
+		j := Job{Publish: c.mode, Commit: &Commit{}}
+		if c.mode == PublishPR {
+			j.Pull = &PullRequest{}
+		}
+		got := a.Apply(j)
+		if got.Publish != c.want || (got.Pull != nil) != (c.want == PublishPR) || a.Limits(&j) != (c.want != c.mode) {
+			t.Errorf("%s after %s: %s, pull request %v, limits %t", c.mode, c.limit, got.Publish, got.Pull, a.Limits(&j))
+		}
+		j.Comment = &Comment{}
+		if got := a.Apply(j); (got.Comment == nil) != (c.limit != "") || a.Limits(&j) != (c.limit != "") {
+			t.Errorf("%s after %s: comment %v", c.mode, c.limit, got.Comment)
+		}
+	}
+	signed := Job{Publish: PublishPR, Commit: &Commit{Sign: SignAPI}}
+	if got := (&AfterUntrusted{Publish: PublishBranch}).Apply(signed); got.Publish != PublishPatch {
+		t.Errorf("a commit that only the forge can make: %s", got.Publish)
+	}
+	var none *AfterUntrusted
+	if none.Limits(&signed) || none.Apply(signed).Publish != PublishPR {
+		t.Error("a task without limits is limited")
+	}
+}
