@@ -66,6 +66,7 @@ func (j *job) phases(p *progress) []phase {
 			return p.site.BeforeAgent(ctx)
 		}},
 		{name: "session", run: func(ctx context.Context) (end *ending.Stop) {
+			defer j.LimitPublishing()
 			if p.result, end = j.Work(ctx, p.site, p.baseline); end != nil {
 				return end
 			}
@@ -162,6 +163,8 @@ func (j *job) jobEnd(end *ending.Stop, p *progress) event.JobEnd {
 	switch {
 	case end != nil:
 		sum = end.Code.End(end.Detail)
+	case j.Withheld() != "":
+		sum.Reason = j.Withheld()
 	case j.Start.Earlier.Hash != "" && !j.Start.Own:
 		sum.Reason = pushedEarlier(j.Start.Earlier)
 	}

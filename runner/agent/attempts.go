@@ -30,6 +30,7 @@ type work struct {
 	baseline   []event.Baseline // of the verify commands, before the agent started
 	saver      *saver           // of the job's own session; nil before it is opened
 	extensions *extensions
+	content    content
 	result     ending.Result
 
 	attemptsBefore int // a follow-up prompt has attempts of its own
@@ -50,6 +51,7 @@ const searchMemory = 4 << 20
 
 func newWork(j *Job, s *site.Site) *work {
 	w := &work{job: j, site: s, extensions: &extensions{job: j, site: s}, tree: change.New(searchMemory / max(j.Plan.Parallel, 1)), budget: j.run.budget.Child("job budget", j.Spec.Limits.CostUSD)}
+	w.content = content{j, s, w.extensions}
 	s.Diff.Tree = w.tree
 	if s.OpenedBeside() {
 		w.tree.Written() // nothing has run in it so far
@@ -94,6 +96,10 @@ func (w *work) attempts(ctx context.Context) (end *ending.Stop) {
 			return end
 		}
 	}
+	if end := w.job.CheckTrust(); end != nil {
+		return end
+	}
+	w.content.watch()
 	defer w.extensions.close() //nolint:contextcheck // ends in any case
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -180,6 +186,9 @@ func (w *work) attempt(ctx context.Context, main *open, text string) (last sessi
 	w.site.Diff.Keep(nil)
 	first := w.result.Attempts == 1 && !w.continued
 	if !first {
+		if text != w.job.History.Asked() {
+			w.content.output(text)
+		}
 		text = main.prompted(ctx, text) // before the event, which a resumed run compares with the conversation
 	}
 	w.job.Emit(event.Event{Type: event.AttemptStarted, Session: w.job.SessionID(w.job.Spec.ID), Attempt: &event.Attempt{Number: w.result.Attempts, Prompt: text}})
@@ -189,6 +198,7 @@ func (w *work) attempt(ctx context.Context, main *open, text string) (last sessi
 				return last, end
 			}
 		}
+		w.content.output(commands.BaselineText(w.baseline, w.job.opts.Dir) + w.scriptText)
 		text = main.prompted(ctx, text+commands.BaselineText(w.baseline, w.job.opts.Dir)+landing.Scope(w.job.Spec.Change)+w.scriptText)
 	}
 	return main.run(ctx, text), nil

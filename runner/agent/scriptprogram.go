@@ -61,7 +61,7 @@ func (x *extensions) startScripts(fail context.CancelCauseFunc) (*extension.Scri
 	if err != nil {
 		return nil, err
 	}
-	g.Within, g.Tools = x.site.Sandboxes.Own, nil
+	g.Within, g.Tools, g.Tell = x.site.Sandboxes.Own, nil, j.Reaching(g.Tell)
 	scripts := p.Config(s, g, x.site.Tree.Root(), j.opts.Work, j.Spec.ID+"@js", func(err error) {
 		fail(session.Timeout{Code: event.CodeExtension, Reason: err.Error()})
 	})

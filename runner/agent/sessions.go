@@ -173,10 +173,13 @@ func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuatio
 			return w.job.opts.Redact.Held(made)
 		}
 	}
+	own := instructions{w.job, w.site}
+	notes := own.repositoryNotes(s)
+	w.content.notes(notes, nil)
 	o.Session = session.New(session.Config{
 		ID: w.job.SessionID(s.name), Job: w.job.Spec.ID, Agent: s.task.Agent, Parent: s.parent,
 		Model: model.Announced(o.talk.Model, func() { w.site.Requested() }), ModelName: s.task.ModelName,
-		System: instructions{w.job, w.site}.system(s, env.Commands.Scratch),
+		System: own.system(s, env.Commands.Scratch, notes),
 		Tools:  offer, Env: env,
 		Limits: sessionLimits(s.task.Limits), JobLimits: w.limits, Budget: w.budget.Session(s.task.Model, o.talk.Price),
 		Sampling: model.Sampling(s.task.Sampling),

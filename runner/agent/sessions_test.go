@@ -59,7 +59,8 @@ func TestTheRepositorysNotes(t *testing.T) {
 	if got := notes(denied); got != "../CLAUDE.md: not read\n" {
 		t.Errorf("without AGENTS.md: %q", got)
 	}
-	prompt := n.system(sessionSpec{task: spec, speaks: "script:x"}, access.Scratch{})
+	own := sessionSpec{task: spec, speaks: "script:x"}
+	prompt := n.system(own, access.Scratch{}, n.repositoryNotes(own))
 	for _, want := range []string{n.site.Space.Dir(), "root\n", "a separate worktree, created from HEAD; the runner commits to branch millhand/a; the workspace is its directory web/app"} {
 		if !strings.Contains(prompt, want) {
 			t.Errorf("the system prompt lacks %q", want)

@@ -25,7 +25,7 @@ type instructions struct {
 }
 
 // system returns the system prompt of one of the job's sessions.
-func (n instructions) system(s sessionSpec, scratch access.Scratch) string {
+func (n instructions) system(s sessionSpec, scratch access.Scratch, notes []prompt.Text) string {
 	in := prompt.Input{Agent: s.task.Agent, Prompt: s.agent.Prompt, Model: cmp.Or(n.job.run.equipment.facts(s.speaks).Like, s.speaks), Environment: prompt.Environment{
 		Dir: n.site.Dir, Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		Date: n.job.opts.Now().UTC().Format(time.DateOnly), Repository: n.job.Spec.Repo.Name, Git: n.gitState(),
@@ -34,7 +34,7 @@ func (n instructions) system(s sessionSpec, scratch access.Scratch) string {
 	for _, i := range n.job.Spec.Instructions {
 		in.Instructions = append(in.Instructions, prompt.Text{Name: i.Path, Text: i.Text})
 	}
-	in.Repository = n.repositoryNotes(s)
+	in.Repository = notes
 	return prompt.System(in)
 }
 

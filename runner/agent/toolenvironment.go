@@ -43,6 +43,8 @@ func (w *work) toolEnv(ctx context.Context, s sessionSpec) (*tools.Env, error) {
 		Hooks:  slices.Concat(site.JobHooks{Site: w.site}.Plugins(w.extensions.set.Hooks(w.job.SessionID(s.name))), w.site.Hooks.Around(w.job.SessionID(s.name), s.task.Agent)),
 		Search: websearch.Config{Backend: w.job.Plan.Search.Backend, URL: w.job.Plan.Search.URL, Key: w.job.secret(w.job.Plan.Search.KeyEnv)},
 	}
+	env.Untrusted.Job = w.job.Untrusted
+	w.content.notes(nil, skills.List)
 	env.Accepts = media.Accepted{Images: known.Images, PDFs: known.PDFs}
 	if s.parent == "" { // children can't start sessions
 		env.Agents, env.Spawn = agents(w.job.Plan), w.spawner(w.job.SessionID(s.name))
@@ -81,18 +83,19 @@ func addFiles(ctx context.Context, env *tools.Env, w *work, s sessionSpec) error
 	if err != nil {
 		return err
 	}
-	box, err := w.site.Sandboxes.Of(ctx, s.narrowed, s.task.Profile, false)
+	w.site.FindUntrusted()
+	box, err := w.content.box(ctx, s, false)
 	if err != nil {
 		return err
 	}
 	env.Ignore, env.ChildEnv, env.Commands, env.Workspace = ignored, box.Env, box.Commands(), w.site.Space
 	env.Commands.Fault = func(err error) { w.job.End(session.Timeout{Code: event.CodeMachine, Reason: err.Error()}) }
-	env.Commands.MaxTime, env.Commands.Confine = s.task.Limits.Time, box.ConfineSeries()
+	env.Commands.MaxTime, env.Commands.Confine = s.task.Limits.Time, w.content.confined(s, false, box)
 	if slices.ContainsFunc(w.job.Plan.Tools, func(t tasks.CustomTool) bool { return t.Workspace }) && confinement.MayGrant(s.task.Profile) {
-		if box, err = w.site.Sandboxes.Of(ctx, s.narrowed, s.task.Profile, true); err != nil {
+		if box, err = w.content.box(ctx, s, true); err != nil {
 			return err
 		}
-		env.Commands.Granted = box.Confine()
+		env.Commands.Granted = w.content.confined(s, true, box)
 	}
 	return nil
 }

@@ -51,6 +51,7 @@ type Env struct {
 	Fail       func(error) // called after a command has written into git's own files, which were restored (a permission.Error), or if none can start
 
 	Within  *Confinement       // of the same directories, which has the growth watch and the guard; nil for none
+	Switch  *Switch            // closes the network while commands run; nil: nothing does
 	Modules *ecosystem.Modules // in Go's module cache that commands see; nil: those that the workspace names
 }
 

@@ -27,6 +27,12 @@ const (
 	maxError   = 1000
 )
 
+// Switch closes the network of all sandboxes that share it, while commands run in them.
+type Switch = proxy.Switch
+
+// NewSwitch returns a Switch that is on.
+func NewSwitch() *Switch { return proxy.NewSwitch() }
+
 // network returns the network access: a proxy to the hosts of the profile. At level A a
 // profile without network has a proxy, too, which denies every host: so the host and the
 // fix can be reported. At B commands can't create sockets for it.
@@ -36,7 +42,7 @@ func (c *Confinement) network(ctx context.Context, g Env) (sandbox.Network, erro
 	if err != nil || !open && g.Level != sandbox.Full {
 		return sandbox.Network{}, err
 	}
-	server := &proxy.Server{Allowed: allowed, Closed: !open, Record: func(a proxy.Attempt) {
+	server := &proxy.Server{Allowed: allowed, Closed: !open, Switch: g.Switch, Record: func(a proxy.Attempt) {
 		n := attempt(a)
 		c.denials.record(n)
 		g.Tell(n)

@@ -22,6 +22,9 @@ func (g *Env) LockWorkspace() {
 	}
 }
 
+// LockAll makes the workspace read-only, whatever the profile allows.
+func (g *Env) LockAll() { g.Locked = []string{g.Workspace} }
+
 // lockFor is LockWorkspace for a process, whose own write key can include the workspace.
 func (g *Env) lockFor(s tasks.Process) {
 	holds := func(dir string) bool { return pathtree.Within(RealPath(g.Workspace), RealPath(dir)) }

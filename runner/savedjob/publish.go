@@ -93,6 +93,8 @@ func (j *Job) Done(mode tasks.PublishMode) (reason string, done bool) {
 		return strings.TrimSuffix(string(end.Outcome)+": "+end.Reason, ": "), false
 	case end.Code == event.CodeHook:
 		return end.Reason, false
+	case j.withheld(mode):
+		return "it has read untrusted content (" + j.Untrusted.What + "), after which at most publish.mode " + j.Untrusted.Publish + " is allowed (after_untrusted.publish): review its patch, and apply it yourself", false
 	case j.pushed() && (mode == tasks.PublishPush || j.Published.PullRequest != nil):
 		return "published before", true
 	case j.Start == nil:
@@ -115,6 +117,12 @@ func (j *Job) Done(mode tasks.PublishMode) (reason string, done bool) {
 		return "the checksum of its patch is unknown", false
 	}
 	return "", false
+}
+
+// withheld reports whether a mode publishes more than a job may that has read untrusted content.
+func (j *Job) withheld(mode tasks.PublishMode) bool {
+	u := j.Untrusted
+	return u != nil && u.Publish != "" && (mode == tasks.PublishPR || tasks.PublishMode(u.Publish) != tasks.PublishPush)
 }
 
 // pushed reports whether the newest commit of the job was pushed.

@@ -27,21 +27,23 @@ type Options struct {
 	Dir   *files.Dir // for the run's files
 	// Private are absolute report directories, which commands and tools can't access,
 	// even in a workspace. A .millhand that contains one is hidden from commands.
-	Private    []string
-	Work       string // private directory for worktrees and temporary files: exists, absolute, removed by the caller
-	Keep       bool   // do not remove worktrees
-	Git        gitdir.Env
-	Preflight  *preflight.Result // result of the plan's preflight
-	Level      sandbox.Level     // of all commands
-	Sandbox    sandbox.State     // description of Level
-	System     *sandbox.Private  // private files of the system; nil: those of sandbox.NewPrivate
-	Getenv     func(string) string
-	Redact     *redact.Redactor // for files, events and tool results; nil for none
-	Now        func() time.Time
-	Emit       func(event.Event)
-	Trees      Trees
-	History    history.Run // what earlier processes did, and what this one does; the zero value for a new run
-	NoBaseline bool        // no verify command runs before the agent starts
+	Private   []string
+	Work      string // private directory for worktrees and temporary files: exists, absolute, removed by the caller
+	Keep      bool   // do not remove worktrees
+	Git       gitdir.Env
+	Preflight *preflight.Result // result of the plan's preflight
+	Level     sandbox.Level     // of all commands
+	Sandbox   sandbox.State     // description of Level
+	System    *sandbox.Private  // private files of the system; nil: those of sandbox.NewPrivate
+	Getenv    func(string) string
+	Redact    *redact.Redactor // for files, events and tool results; nil for none
+	Now       func() time.Time
+	Emit      func(event.Event)
+	Trees     Trees
+	History   history.Run // what earlier processes did, and what this one does; the zero value for a new run
+	// ForeignFiles describes the files of the current repository if others have written them; "" if not.
+	ForeignFiles string
+	NoBaseline   bool // no verify command runs before the agent starts
 }
 
 // Trees are what the owner of Work does with worktrees. Both may be called concurrently, and be nil.
@@ -105,6 +107,7 @@ type Job struct {
 	denied  confinement.DeniedOnce  // hosts that are in the stream
 
 	TimeLimit timeLimit
+	trust
 }
 
 // Job returns the job for a specification of the plan.
@@ -113,7 +116,9 @@ func (r *Run) Job(spec tasks.Job) *Job {
 	if start.NoWorkflows != "" {
 		spec = preflight.WithoutWorkflows(spec, start.NoWorkflows)
 	}
-	return &Job{run: r, opts: r.opts, Plan: r.Plan, Spec: spec, Start: start, History: r.opts.History.Job(spec.ID)}
+	j := &Job{run: r, opts: r.opts, Plan: r.Plan, Spec: spec, Start: start, History: r.opts.History.Job(spec.ID)}
+	j.watchUntrusted()
+	return j
 }
 
 // Warn emits a warning of the job.

@@ -64,6 +64,7 @@ func (b *Sandboxes) create(ctx context.Context) *ending.Stop {
 	if err != nil {
 		return ending.Fault(event.CodeInternal, err)
 	}
+	g.Tell = j.Reaching(g.Tell)
 	box, err := confinement.Open(ctx, g)
 	switch {
 	case errors.Is(err, sandbox.ErrAbsent):
@@ -89,21 +90,26 @@ func (b *Sandboxes) create(ctx context.Context) *ending.Stop {
 // it if the session's agent may do less than the job, which narrowed names, or if it may change nothing and no
 // program is granted to do so. Setup and verify commands are the task's, not the agent's.
 func (b *Sandboxes) Of(ctx context.Context, narrowed string, p permission.Profile, granted bool) (*confinement.Confinement, error) {
-	runs := len(b.site.job.Plan.Tools) > 0 || !p.Hides("bash")
-	locked := runs && !granted && !p.MayChange()
-	if narrowed == "" && !locked {
+	j := b.site.job
+	runs := len(j.Plan.Tools) > 0 || !p.Hides("bash")
+	locked := runs && !granted && (!p.MayChange() || j.Untrusted.Is() && j.Spec.AfterUntrusted.Bash != "")
+	concealed := runs && j.Untrusted.Armed() && len(b.site.concealed) > 0
+	if narrowed == "" && !locked && !concealed {
 		return b.Own, nil
 	}
-	return b.below(ctx, narrowed, p, locked)
+	return b.below(ctx, narrowed, p, locked, concealed)
 }
 
 // below returns the sandbox of a profile below the job's, with a read-only workspace if it is
-// locked. There is one for each user of it, which the job closes.
-func (b *Sandboxes) below(ctx context.Context, of string, p permission.Profile, locked bool) (*confinement.Confinement, error) {
+// locked, and without untrusted files if they are concealed. There is one for each user of it, which the job closes.
+func (b *Sandboxes) below(ctx context.Context, of string, p permission.Profile, locked, concealed bool) (*confinement.Confinement, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if locked {
 		of += "(read-only)"
+	}
+	if concealed {
+		of += "(concealed)"
 	}
 	if c := b.narrower[of]; c != nil {
 		return c, nil
@@ -112,9 +118,12 @@ func (b *Sandboxes) below(ctx context.Context, of string, p permission.Profile, 
 	if err != nil {
 		return nil, err
 	}
-	g.Within = b.Own
+	g.Within, g.Tell = b.Own, b.site.job.Reaching(g.Tell)
 	if locked {
-		g.LockWorkspace()
+		g.LockAll()
+	}
+	if concealed {
+		g.Hidden = append(g.Hidden, b.site.concealed...)
 	}
 	c, err := confinement.Open(ctx, g)
 	if err != nil {
@@ -161,7 +170,7 @@ func (s *Site) Ground(p permission.Profile) (confinement.Env, error) {
 		Tree: s.Tree.Root(), Git: []string{s.Tree.Git.Own, s.Tree.Git.Common}, InPlace: s.InPlace,
 		Profile: p, Caches: filepath.Join(j.opts.Work, "caches", j.Spec.ID), Getenv: j.opts.Getenv, Tools: j.Plan.Tools, Beside: s.beside, Limits: j.Spec.Limits, Now: j.opts.Now,
 		Tell: j.denied.Once(func(n event.Network) { j.Emit(event.Event{Type: event.NetworkRequested, Network: &n}) }),
-		Fail: j.fail, Private: j.run.Private,
+		Fail: j.fail, Private: j.run.Private, Switch: j.network,
 	}
 	g.Hidden = s.hidden()
 	if s.InPlace {

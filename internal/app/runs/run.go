@@ -379,6 +379,8 @@ func Start(ctx context.Context, w world.World, o Options, c Checked, s Starting)
 			Redact:     known,
 			Now:        w.Now,
 			History:    s.History,
+
+			ForeignFiles: foreignFiles(w.Getenv),
 		},
 		About:     runner.About{Version: w.Version, Prices: c.Models.PriceTable(), StartedBy: StartedBy(w.Getenv), Invocation: o.Invocation},
 		Equipment: agent.Equipment{OpenModel: c.Models.Open, Facts: c.Models.Facts, Custom: c.custom, Proxy: w.Proxy},

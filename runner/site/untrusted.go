@@ -1,0 +1,188 @@
+package site
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/runner/confinement"
+	"github.com/millhand/millhand/runner/ending"
+	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tools/untrusted"
+)
+
+// trust is what a job knows of the untrusted content that its sessions read, and what it still may do.
+type trust struct {
+	Untrusted *untrusted.Job      // nil for a task without after_untrusted
+	network   *confinement.Switch // of all of its programs; nil if it can't be lost
+	withheld  string              // why less is published than the task asks for; "" for nothing
+}
+
+// watchUntrusted prepares what the job loses when a session reads untrusted content. What earlier processes of
+// the same conversation have read still counts.
+func (j *Job) watchUntrusted() {
+	a := j.Spec.AfterUntrusted
+	if a == nil {
+		return
+	}
+	limits := untrusted.Limits{Network: a.Network, MCP: a.MCP, Bash: a.Bash == tasks.BashNone, Source: a.Source}
+	for _, s := range j.Plan.MCP {
+		if limits.Servers = append(limits.Servers, s.Name); s.Remote != nil {
+			limits.Remote = append(limits.Remote, s.Name)
+		}
+	}
+	j.Untrusted = &untrusted.Job{Limits: limits, Files: j.Spec.Untrusted, Marked: j.Marked}
+	if a.Network {
+		j.network = confinement.NewSwitch()
+	}
+	if m, found := j.readBefore(); found {
+		j.Untrusted.Restore(m)
+		j.closeNetwork(m)
+		j.LimitPublishing()
+	}
+}
+
+// readBefore returns what earlier processes have read in the conversation that this one continues.
+func (j *Job) readBefore() (m untrusted.Mark, found bool) {
+	past := j.History.Facts
+	if past == nil || j.History.NewSession() {
+		return m, false
+	}
+	u, session := (*event.Untrusted)(nil), ""
+	switch {
+	case past.Untrusted != nil:
+		u, session = past.Untrusted.Untrusted, past.Untrusted.Session
+	case past.Fork != nil && past.Fork.Untrusted != nil:
+		u, session = past.Fork.Untrusted, j.SessionID(j.Spec.ID)
+	default:
+		return m, false
+	}
+	return untrusted.Mark{Session: session, Call: u.Call, Tool: u.Tool, Turn: u.Turn, Why: u.What}, true
+}
+
+// Marked takes the rights away that a mark costs the job.
+func (j *Job) Marked(m untrusted.Mark) {
+	j.closeNetwork(m)
+	j.reportMark(m)
+}
+
+func (j *Job) reportMark(m untrusted.Mark) {
+	u := event.Untrusted{Turn: m.Turn, Call: m.Call, Tool: m.Tool, What: m.Why, Publish: string(j.Spec.AfterUntrusted.Publish)}
+	j.opts.Emit(event.Event{Type: event.UntrustedRead, Job: j.Spec.ID, Session: m.Session, Untrusted: &u})
+}
+
+// closeNetwork ends the network of all programs of the job.
+func (j *Job) closeNetwork(m untrusted.Mark) {
+	if j.network != nil {
+		j.network.Off(fmt.Errorf("the job has read untrusted content (%s), and after_untrusted.network is deny", m.Why))
+	}
+}
+
+// MarkStart marks a job whose start is untrusted: its prompt, or the files that it works on. A job that continues a
+// marked one reports that again.
+func (j *Job) MarkStart() {
+	if j.Untrusted == nil {
+		return
+	}
+	m, found := j.readBefore()
+	m.Session = j.SessionID(j.Spec.ID)
+	switch {
+	case found:
+		j.reportMark(m)
+		return
+	case j.Spec.FromEvent != "":
+		m.Why = j.Spec.FromEvent + " in the prompt"
+	case j.History.Foreign():
+		m.Why = "comments, logs or conflicts of the pull request in the prompt"
+	case j.Spec.Commit != nil && j.Spec.Commit.Branch == "@pull_request":
+		m.Why = "files of the pull request"
+	case j.opts.ForeignFiles != "" && j.Spec.Repo.Kind == tasks.RepoPath:
+		m.Why = j.opts.ForeignFiles
+	default:
+		return
+	}
+	j.Untrusted.Mark(m)
+}
+
+// LimitPublishing limits what is published of a marked job.
+func (j *Job) LimitPublishing() {
+	a := j.Spec.AfterUntrusted
+	if !j.Untrusted.Is() || !a.Limits(&j.Spec) {
+		return
+	}
+	wanted := "publish.mode " + string(j.Spec.Publish)
+	if j.Spec.Comment != nil {
+		wanted += " with a comment"
+	}
+	j.Spec = a.Apply(j.Spec)
+	j.withheld = fmt.Sprintf("the job has read untrusted content: %s is limited to %s (after_untrusted.publish, %s)", wanted, j.Spec.Publish, a.Source)
+}
+
+// Withheld returns why less is published than the task asks for; "" if nothing is withheld.
+func (j *Job) Withheld() string { return j.withheld }
+
+// CheckTrust returns the stop of a job whose programs could not lose their rights.
+func (j *Job) CheckTrust() *ending.Stop {
+	a, g := j.Spec.AfterUntrusted, confinement.Env{Level: j.opts.Level}
+	if a == nil || !a.Network && a.Bash != tasks.BashReadonly || g.Confines() || !j.Plan.RunsCommands() {
+		return nil
+	}
+	return &ending.Stop{Code: event.CodeDenied, Detail: fmt.Sprintf("after_untrusted (%s) takes rights from programs, which needs a sandbox of level A or B, and this machine or --sandbox has %s: use --sandbox auto or require, or remove network and bash from after_untrusted", a.Source, j.opts.Level)}
+}
+
+// Reaching returns a function that passes on the connections of commands, of which one that is not denied marks the job.
+func (j *Job) Reaching(tell func(event.Network)) func(event.Network) {
+	if j.Untrusted == nil {
+		return tell
+	}
+	return func(n event.Network) {
+		if !n.Denied {
+			j.Untrusted.Reached(n.Host)
+		}
+		tell(n)
+	}
+}
+
+// maxConcealed is the maximum number of untrusted files and directories that are hidden from commands.
+const maxConcealed = 200
+
+// errTooMany stops the search for untrusted files.
+var errTooMany = errors.New("too many untrusted files")
+
+// FindUntrusted finds the untrusted files of the workspace, once. Until a session has read one, the sandbox hides them
+// from its commands, if it can.
+func (s *Site) FindUntrusted() {
+	s.untrustedOnce.Do(func() {
+		j := s.job
+		if !j.Untrusted.Armed() || len(j.Spec.Untrusted) == 0 {
+			return
+		}
+		root := s.Space.Dir()
+		err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+			rel, _ := filepath.Rel(root, name)
+			switch {
+			case err != nil:
+				return err
+			case rel == ".":
+			case d.IsDir() && d.Name() == ".git":
+				return fs.SkipDir
+			case j.Untrusted.Matches(filepath.ToSlash(rel)):
+				if s.concealed = append(s.concealed, name); len(s.concealed) > maxConcealed {
+					return errTooMany
+				}
+				if d.IsDir() {
+					return fs.SkipDir
+				}
+			}
+			return nil
+		})
+		hidden := err == nil && j.opts.Level == sandbox.Full
+		j.Untrusted.Found(err != nil || len(s.concealed) > 0, hidden)
+		if !hidden {
+			s.concealed = nil
+		}
+	})
+}
