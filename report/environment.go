@@ -2,12 +2,10 @@ package report
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/text/findings"
 )
 
 // environment is what a job has beside its sessions: phases, its script, the base, and what its commands and extensions did.
@@ -15,6 +13,7 @@ type environment struct {
 	phases     []Phase   // of the last execution
 	phasedIn   execution // of the last one
 	script     *event.Script
+	reviews    []reviewOf // of the changes
 	basis      basis
 	network    []NetworkDenial
 	extensions []event.Extension // the last state of each, in the order of their first event
@@ -45,16 +44,4 @@ func (j *job) takePhase(e event.Event) {
 		j.begunAt = from
 	}
 	a.phases = append(a.phases, Phase{Name: p.Name, StartedAt: stamp(from), ElapsedMS: p.ElapsedMS, Error: p.Error})
-}
-
-// review returns the findings of a job; nil if it has reported none, or has another schema.
-func review(planned *event.PlannedJob, output json.RawMessage) *findings.Review {
-	if !planned.Findings || len(output) == 0 {
-		return nil
-	}
-	r, err := findings.Parse(output)
-	if err != nil {
-		return nil // not written by millhand
-	}
-	return r
 }

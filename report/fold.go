@@ -398,6 +398,7 @@ var uses = event.Walk[use]{
 		event.SessionEnded:     {job: (*job).takeSession},
 		event.VerifyEnded:      {job: (*job).takeVerify},
 		event.AblationEnded:    {job: (*job).takeHunks},
+		event.ReviewEnded:      {job: (*job).takeReview},
 		event.ChangesFound:     {job: (*job).takeChanges},
 		event.Committed:        {job: (*job).takeCommit},
 		event.CommitPublished:  {job: (*job).takePublished},

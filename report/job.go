@@ -146,6 +146,7 @@ func settled(end event.JobEnd, spent spend) event.JobEnd {
 
 func (j *job) takeAttempt(e event.Event) {
 	j.attempts = max(j.attempts, e.Attempt.Number)
+	j.dropReviews(e.Attempt.Number)
 	j.environment.basis.attempt()
 }
 
@@ -346,12 +347,13 @@ func (j *job) report(cancelled bool, last time.Time) Job {
 		Network:      append([]NetworkDenial{}, j.environment.network...),
 		Extensions:   []Extension{},
 		MarkedBy:     clone(j.marked),
+		Review:       j.review(end.Output),
 	}
 	for _, e := range j.environment.extensions {
 		out.Extensions = append(out.Extensions, newExtension(e))
 	}
 	if j.planned != nil {
-		out.Task, out.Repo, out.Review = j.planned.Task, j.planned.Repo, review(j.planned, end.Output)
+		out.Task, out.Repo = j.planned.Task, j.planned.Repo
 		out.Model, out.Profile = j.planned.Model, j.planned.Profile
 		out.Location = j.planned.Location
 		maps.Copy(out.Matrix, j.planned.Matrix)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/internal/text/findings"
 )
 
 // SchemaVersion is the version of report.json that this package writes.
@@ -27,7 +26,7 @@ type Report struct {
 // HasFindings reports whether a job has reported findings, or that there are none.
 func (r *Report) HasFindings() bool {
 	for i := range r.Jobs {
-		if r.Jobs[i].Review != nil {
+		if r.Jobs[i].Findings() != nil {
 			return true
 		}
 	}
@@ -116,7 +115,7 @@ type Job struct {
 	CostUSD      *money.USD          `json:"cost_usd"` // nil if unknown, 0 without a model call
 	FinalMessage string              `json:"final_message"`
 	Output       json.RawMessage     `json:"output"`      // nil without an output schema
-	Review       *findings.Review    `json:"review"`      // the output as findings; nil for other schemas
+	Review       *Review             `json:"review"`      // the output as findings, and the review of the changes; nil without both
 	OutputFile   string              `json:"output_file"` // the message as a file, below the manifest's directory or of --output-file; empty for none
 	Baseline     []Baseline          `json:"baseline"`    // verify commands before the agent started
 	Verify       []Verify            `json:"verify"`      // in the order of the runs, all attempts

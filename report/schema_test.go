@@ -68,7 +68,7 @@ func TestReportRoundTrip(t *testing.T) {
 func TestReviewsFitTheSchema(t *testing.T) {
 	r := reporttest.Reviewed(t, reporttest.Findings())
 	validJSON(t, compileSchema(t), reporttest.Render(t, report.JSON, r))
-	if other := reporttest.Reviewed(t, nil); r.Jobs[0].Review == nil || r.Jobs[3].Review != nil || !r.HasFindings() || other.HasFindings() {
+	if other := reporttest.Reviewed(t, nil); r.Jobs[0].Findings() == nil || r.Jobs[3].Findings() != nil || !r.HasFindings() || other.HasFindings() {
 		t.Error("which jobs have findings is wrong")
 	}
 }

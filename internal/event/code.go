@@ -45,6 +45,7 @@ const (
 	CodeProtected Code = "protected"
 	CodeScope     Code = "scope"
 	CodeUnneeded  Code = "unneeded"
+	CodeReview    Code = "review"
 	CodeHook      Code = "before_commit"
 	CodeCommit    Code = "commit_failed"
 	CodeNested    Code = "nested_repository"
@@ -129,6 +130,7 @@ func named() []Cause {
 		{CodeProtected, Policy, ExitPolicy, "paths that the profile may not edit were changed, by whatever"},
 		{CodeScope, Failed, ExitFailed, "the changes exceed the limits of the task's change, or delete tests"},
 		{CodeUnneeded, Failed, ExitFailed, "no verify command needs some hunks of the changes, or a new test passes without them, against the task's change.unneeded"},
+		{CodeReview, Failed, ExitFailed, "the review did not accept the changes, and the task's review.on_reject is block"},
 		{CodeHook, Publish, ExitPublish, "a before_commit hook failed, and nothing was committed"},
 		{CodeCommit, Publish, ExitPublish, "the commit failed, or the disk of the repository is full or read-only"},
 		{CodeNested, Publish, ExitPublish, "the changes contain a git repository that is no submodule, which can't be committed"},

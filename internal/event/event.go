@@ -33,6 +33,7 @@ const (
 	Compacted          Type = "compaction"
 	SessionEnded       Type = "session.ended"
 	VerifyEnded        Type = "verify.ended"
+	ReviewEnded        Type = "review.ended"
 	FilesLeft          Type = "files.left"
 	ChangesFound       Type = "changes"
 	CommitStarted      Type = "commit.started"
@@ -81,6 +82,7 @@ type Event struct {
 	Baseline    *Baseline     `json:"baseline,omitempty"`
 	Verify      *Verify       `json:"verify,omitempty"`
 	Script      *Script       `json:"script,omitempty"`
+	Review      *Review       `json:"review,omitempty"`
 	Left        *Left         `json:"left,omitempty"`
 	Changes     []Change      `json:"changes,omitempty"`
 	LeftOut     []LeftOutPath `json:"left_out,omitempty"` // of Changes

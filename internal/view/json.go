@@ -90,6 +90,7 @@ var jsonFields = event.Walk[func(*fields, event.Event)]{
 		event.AblationEnded: func(f *fields, e event.Event) {
 			f.Int("needed", e.Hunks.Needed).Int("unneeded", e.Hunks.Unneeded).Int("untried", e.Hunks.Untried).Int64("elapsed_ms", e.Hunks.ElapsedMS)
 		},
+		event.ReviewEnded:        func(f *fields, e event.Event) { f.review(e.Review) },
 		event.ChangesFound:       func(f *fields, e event.Event) { f.changes(e.Changes) },
 		event.CommitStarted:      func(f *fields, e event.Event) { f.commit(e.Commit) },
 		event.Committed:          func(f *fields, e event.Event) { f.commit(e.Commit) },
@@ -180,6 +181,14 @@ func (f *fields) script(s *event.Script) {
 	f.text("reason", s.Reason)
 	f.Int("exit_code", s.ExitCode).Int64("elapsed_ms", s.ElapsedMS)
 	f.text("tail", s.Tail)
+}
+
+func (f *fields) review(r *event.Review) {
+	f.Int("attempt", r.Attempt)
+	f.text("model", r.Model)
+	f.text("verdict", string(r.Verdict))
+	f.text("reason", r.Reason)
+	f.count("objections", len(r.Objections))
 }
 
 func (f *fields) phase(p *event.Phase) {

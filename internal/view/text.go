@@ -240,6 +240,18 @@ func scriptEntry(s *event.Script) entry {
 	return e
 }
 
+func reviewEntry(r *event.Review) entry {
+	switch r.Verdict {
+	case event.ReviewAccepted:
+		return info("review accepted the changes (%s)", r.Model)
+	case event.ReviewRejected:
+		e := warning("review rejected the changes: %s (%s)", figures.Count(len(r.Objections), "objection"), r.Model)
+		e.block = gutter(first(strings.Join(r.Objections, "\n")))
+		return e
+	}
+	return warning("changes not reviewed: %s (%s)", r.Reason, r.Model)
+}
+
 func verifyEntry(v *event.Verify, at directories) entry {
 	if v.Passed {
 		e := info("verify %s passed%s (%s)", v.Name, v.Where(), figures.Duration(v.ElapsedMS))

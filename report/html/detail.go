@@ -119,7 +119,7 @@ func (p *jobPage) reason() g.Node {
 func (p *jobPage) final() g.Node {
 	var content g.Node
 	switch {
-	case p.j.Review != nil:
+	case p.j.Findings() != nil:
 		return p.review()
 	case len(p.j.Output) > 0:
 		content = block("", cut(indented(p.j.Output), p.max.text))
@@ -133,7 +133,7 @@ func (p *jobPage) final() g.Node {
 
 // review shows the findings of a review.
 func (p *jobPage) review() g.Node {
-	r := p.j.Review
+	r := p.j.Findings()
 	var rows []g.Node
 	for _, f := range r.Findings[:min(len(r.Findings), maxFindings)] {
 		what := []g.Node{text(cut(f.Message, p.max.result))}

@@ -96,7 +96,7 @@ type (
 func Write(w io.Writer, r *report.Report) error {
 	out := log{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []run{}}
 	for i := range r.Jobs {
-		if j := &r.Jobs[i]; j.Review != nil {
+		if j := &r.Jobs[i]; j.Findings() != nil {
 			out.Runs = append(out.Runs, newRun(j, r.Run.Version))
 		}
 	}
@@ -129,7 +129,7 @@ func newRun(j *report.Job, version string) run {
 	}
 	done := invocation{ExecutionSuccessful: j.Outcome == event.Passed}
 	rules, seen := map[string]int{}, map[string]int{}
-	for _, f := range j.Review.Findings {
+	for _, f := range j.Findings().Findings {
 		text := message{printable.Visible(cmp.Or(f.Message, f.Rule))} // code scanning shows no result without a text
 		if f.Suggestion != "" {
 			text.Text += "\n\nSuggestion: " + printable.Visible(f.Suggestion)

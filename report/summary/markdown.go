@@ -160,7 +160,7 @@ func notable(j *report.Job, many bool) bool {
 	case j.Outcome != event.Passed || len(j.Denied)+len(j.Network) > 0:
 		return true
 	}
-	return !many && j.FinalMessage != "" && j.Review == nil
+	return !many && j.FinalMessage != "" && j.Findings() == nil
 }
 
 // addCause adds the first jobs of a cause, and the names of the others.
@@ -273,7 +273,7 @@ func (p *page) addJob(j *report.Job) {
 			p.addVerify(&last)
 		}
 	}
-	if message := strings.TrimSpace(j.FinalMessage); message != "" && j.Review == nil {
+	if message := strings.TrimSpace(j.FinalMessage); message != "" && j.Findings() == nil {
 		p.add("Final message:\n\n" + markdown.Fitted(excerpt.Encoded(message), maxMessage, omitted) + "\n\n")
 	}
 	p.addChanges(j)
@@ -374,8 +374,8 @@ func (p *page) addNetwork(denied []report.NetworkDenial) {
 // addReviews adds the findings of reviews as tables.
 func (p *page) addReviews(jobs []report.Job) {
 	for i := range jobs {
-		if j := &jobs[i]; j.Review != nil {
-			p.add(fmt.Sprintf("### Findings of %s\n\n%s\n", codeDetail(j.ID), j.Review.Markdown(func(s string) string { return inline(excerpt.Head(s, maxReason)) })))
+		if j := &jobs[i]; j.Findings() != nil {
+			p.add(fmt.Sprintf("### Findings of %s\n\n%s\n", codeDetail(j.ID), j.Findings().Markdown(func(s string) string { return inline(excerpt.Head(s, maxReason)) })))
 		}
 	}
 }

@@ -110,10 +110,10 @@ func (s *shown) head(j *report.Job) {
 
 func (s *shown) message(j *report.Job) {
 	switch {
-	case j.Review != nil:
-		s.title(figures.Count(len(j.Review.Findings), "finding"))
-		s.block(j.Review.Summary, "")
-		for _, f := range j.Review.Findings {
+	case j.Findings() != nil:
+		s.title(figures.Count(len(j.Findings().Findings), "finding"))
+		s.block(j.Findings().Summary, "")
+		for _, f := range j.Findings().Findings {
 			fmt.Fprintf(s, "  %s %s %s: %s\n", s.paint(outcomeStyle(false), string(f.Severity)), plain(f.Location()), f.Rule, plain(excerpt.Head(f.Message, maxShownLine)))
 			if f.Suggestion != "" {
 				fmt.Fprintf(s, "    %s\n", s.paint(printable.Aside, "suggestion: "+plain(excerpt.Head(f.Suggestion, maxShownLine))))

@@ -32,7 +32,7 @@ func TestLinesOfShownJobsAreShort(t *testing.T) {
 	long := strings.Repeat("x", 100_000)
 	j := &report.Job{
 		ID: "fix", Changes: []event.Change{{Path: "min.js", Kind: "modified"}},
-		Review: &findings.Review{Findings: []findings.Finding{{Rule: "other", Message: long, Suggestion: long}}},
+		Review: &report.Review{Review: findings.Review{Findings: []findings.Finding{{Rule: "other", Message: long, Suggestion: long}}}},
 	}
 	var b bytes.Buffer
 	err := summary.JobText(&b, j, "diff --git a/min.js b/min.js\n+"+long+"\n", func(_ printable.Style, text string) string { return text })

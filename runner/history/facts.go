@@ -27,6 +27,7 @@ type Facts struct {
 	Trials    map[string]event.Trial // by key
 	Final     string                 // the last message of the job's own session
 	Untrusted *event.Event           // that the job has read first; nil for nothing
+	Reviews   []event.Review         // of the changes, in the order of their events
 
 	Replacing      string          // commit of the job that a follow-up prompt is changing, which was killed; "" for none
 	hashes         map[string]bool // commits that the run has made or pushed for the job
@@ -85,6 +86,7 @@ var facts = event.Walk[func(*Facts, event.Event)]{
 		event.TurnEnded:          (*Facts).turned,
 		event.SessionEnded:       (*Facts).finished,
 		event.TrialEnded:         (*Facts).tried,
+		event.ReviewEnded:        func(j *Facts, e event.Event) { j.Reviews = append(j.Reviews, *e.Review) },
 		event.FilesLeft:          func(j *Facts, e event.Event) { j.Left = append(j.Left, *e.Left) },
 		event.Committed:          (*Facts).committed,
 		event.PublishStarted:     (*Facts).published,

@@ -89,10 +89,10 @@ func Findings(rep *report.Report, w Checkout) []Annotation {
 	count := map[string]int{}
 	var all []Annotation
 	for i := range rep.Jobs {
-		if dir := rep.Jobs[i].Directory(); rep.Jobs[i].Review == nil || dir == "" || w.Location(dir, 0, 0) == (Location{}) {
+		if dir := rep.Jobs[i].Directory(); rep.Jobs[i].Findings() == nil || dir == "" || w.Location(dir, 0, 0) == (Location{}) {
 			continue
 		}
-		for _, f := range rep.Jobs[i].Review.Findings {
+		for _, f := range rep.Jobs[i].Findings().Findings {
 			level := levels[f.Severity]
 			if f.Path == "" || count[level] == maxAnnotations {
 				continue
