@@ -9,7 +9,7 @@ import (
 	"github.com/millhand/millhand/internal/text/textcut"
 )
 
-//go:embed build.md plan.md explore.md general.md gpt.md claude.md gemini.md
+//go:embed build.md plan.md explore.md general.md review.md gpt.md claude.md gemini.md
 var texts embed.FS
 
 // rules hold for every agent, also for one with a prompt of its own, which may not know
@@ -36,7 +36,7 @@ type Environment struct {
 
 // Input is the input of a system prompt.
 type Input struct {
-	Agent        string // build, plan, explore, general; any other gets the prompt of build
+	Agent        string // build, plan, explore, general, review; any other gets the prompt of build
 	Prompt       string // replaces the agent's built-in prompt, except the rules; "" for that
 	Model        string // provider/model, which selects the instructions of its family
 	Environment  Environment
@@ -65,7 +65,7 @@ func agentPrompt(in Input) string {
 // familyPrompt returns the instructions for models of one family, if the agent
 // may change files.
 func familyPrompt(in Input) string {
-	if in.Agent == "plan" || in.Agent == "explore" {
+	if in.Agent == "plan" || in.Agent == "explore" || in.Agent == "review" {
 		return ""
 	}
 	text, err := texts.ReadFile(family(in.Model) + ".md")
