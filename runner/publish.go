@@ -77,6 +77,9 @@ func (l *landed) facts() publish.Facts {
 			Summary: clean(l.result.Final), Model: spec.ModelName, Profile: spec.Profile.Name, Turns: t.Turns, Denied: t.Denied, CostUSD: t.Cost.USD(),
 		}
 	}
+	if l.result != nil {
+		f.Reviewed = l.result.Review
+	}
 	for _, c := range spec.Verify {
 		v := publish.Verify{Name: clean(c.Name), Before: "not run"}
 		if i := slices.IndexFunc(l.baseline, func(o event.Baseline) bool { return o.Name == c.Name }); i >= 0 {

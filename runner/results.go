@@ -3,6 +3,7 @@ package runner
 import (
 	"path"
 
+	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/runner/ending"
@@ -16,7 +17,7 @@ func resultOf(past *history.Facts, schema map[string]any) *ending.Result {
 	if past == nil {
 		return r
 	}
-	r.Attempts, r.Final = past.Attempts, past.Final
+	r.Attempts, r.Final, r.Review = past.Attempts, past.Final, event.LastReview(past.Reviews)
 	if schema != nil && past.Final != "" {
 		r.Output = session.Document(schema, past.Final)
 	}

@@ -48,6 +48,17 @@ func (j Job) WithModel(m Model) Job {
 	return j
 }
 
+// WithAtMost returns the job with at most so many turns and denied calls.
+func (j Job) WithAtMost(turns, denials int) Job {
+	if l := &j.Limits; l.Turns == 0 || l.Turns > turns {
+		l.Turns = turns
+	}
+	if l := &j.Limits; l.Denials == 0 || l.Denials > denials {
+		l.Denials = denials
+	}
+	return j
+}
+
 // Reverting returns the job as one whose commit reverts files, and that need not change any. With here, the
 // commit is made on the branch that is checked out.
 func (j Job) Reverting(message string, here bool) Job {
@@ -76,7 +87,7 @@ func (j Job) OnBase(commit, branch string) Job {
 // Asking returns the job as one that only asks its model for a document.
 func (j Job) Asking(id, prompt string, schema map[string]any, profile permission.Profile) Job {
 	j.ID, j.Prompt, j.Mentions, j.Schema, j.Findings, j.Profile = id, prompt, nil, schema, false, profile
-	j.Setup, j.SetupEnv, j.Verify, j.Attempts, j.Script, j.Change = nil, nil, nil, 1, nil, Change{}
+	j.Setup, j.SetupEnv, j.Verify, j.Attempts, j.Script, j.Change, j.Review = nil, nil, nil, 1, nil, Change{}, nil
 	return j
 }
 
@@ -84,6 +95,6 @@ func (j Job) Asking(id, prompt string, schema map[string]any, profile permission
 // change some, or runs only where its condition holds.
 func (j Job) RunningOnly(s TaskScript) Job {
 	s.MustChange, s.Alone = j.RequireChanges || j.If != nil, true
-	j.Script, j.Schema, j.Findings = &s, nil, false
+	j.Script, j.Schema, j.Findings, j.Review = &s, nil, false, nil
 	return j
 }

@@ -142,6 +142,7 @@ type Job struct {
 	RequireChanges bool
 	Changing       bool    `json:"-"` // the task asks for changes: it has require_changes, change, commit or publish
 	Change         Change  `json:",omitzero"`
+	Review         *Review `json:",omitempty"` // of the changes; nil for none
 	Commit         *Commit // nil: nothing is committed, changes stay in place
 	Publish        PublishMode
 	Pull           *PullRequest `json:",omitempty"` // of PublishPR, else nil
@@ -306,7 +307,9 @@ type Comment struct {
 
 // ResultVariables returns the variables of texts that are filled in when a job has a
 // result: the plan has them as they are written, ${{ NAME }}.
-func ResultVariables() []string { return []string{"summary", "verify", "cost", "report", "patterns"} }
+func ResultVariables() []string {
+	return []string{"summary", "verify", "cost", "report", "patterns", "review"}
+}
 
 // Person is an author or committer.
 type Person struct{ Name, Email string }

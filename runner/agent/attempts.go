@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/state"
@@ -31,6 +32,7 @@ type work struct {
 	saver      *saver           // of the job's own session; nil before it is opened
 	extensions *extensions
 	content    content
+	reviews    *reviews // of the changes; nil for none
 	result     ending.Result
 
 	attemptsBefore int // a follow-up prompt has attempts of its own
@@ -115,7 +117,9 @@ func (w *work) attempts(ctx context.Context) (end *ending.Stop) {
 	}
 	defer main.close()
 	defer w.sessions.closeChildren()
-	for text := w.firstPrompt(from); ; {
+	text := w.firstPrompt(from)
+	w.reviews = newReviews(w)
+	for {
 		last := session.End{}
 		if text == "" {
 			last = main.resume(ctx)
@@ -149,8 +153,11 @@ func (w *work) attempts(ctx context.Context) (end *ending.Stop) {
 		case end != nil:
 			return end
 		case found.none():
-			return w.checkScripts(main)
-		case w.result.Attempts-w.attemptsBefore < w.job.Spec.Attempts:
+			if text, end = w.reviews.hold(ctx, found.ran); text == "" || end != nil {
+				return cmp.Or(end, w.checkScripts(main))
+			}
+			continue
+		case w.result.Attempts-w.attemptsBefore < w.job.Spec.Attempts+w.reviews.more():
 			text = found.feedback(w.job.opts.Dir)
 			main.SetProfile(found.returned(main.spec.task.Profile, w.site.Below))
 			continue
@@ -224,6 +231,7 @@ func (w *work) firstPrompt(from *continuation) string {
 
 // faults are what is wrong with the changes of an attempt.
 type faults struct {
+	ran     []commands.Ran // all verify commands
 	failed  []commands.Ran
 	barred  []permission.Decision
 	over    []landing.Excess
@@ -234,9 +242,10 @@ type faults struct {
 // findFaults runs the verify commands and examines the changes.
 func (w *work) findFaults(ctx context.Context, p permission.Profile) (f faults, end *ending.Stop) {
 	defer w.tree.Changing(true)() // by verify commands
-	if f.failed, end = (site.Verifier{Site: w.site}).All(ctx, w.result.Attempts); end != nil {
+	if f.ran, end = (site.Verifier{Site: w.site}).All(ctx, w.result.Attempts); end != nil {
 		return f, end
 	}
+	f.failed = slices.DeleteFunc(slices.Clone(f.ran), func(r commands.Ran) bool { return r.Passed })
 	if f.barred, f.refused, end = w.barred(ctx, p); end != nil {
 		return f, end
 	}

@@ -54,7 +54,7 @@ func (w *work) resume() (*continuation, error) {
 		totals, ended := past.Sessions[id].Totals()
 		continued := 0
 		switch {
-		case id != own && !again && main.continues(state):
+		case id != own && !again && (main.continues(state) || w.isReview(id, state)):
 			if continued, err = w.keepUnfinished(file, &continuation{state, totals, ended}); err != nil {
 				return nil, err
 			}
@@ -86,6 +86,11 @@ func (w *work) resume() (*continuation, error) {
 	}
 	failpoint.Hit(failpoint.ResumeSessions, "")
 	return main, nil
+}
+
+// isReview reports whether a session is the reviewer's, which continues where an earlier process was killed.
+func (w *work) isReview(id string, state *journal.State) bool {
+	return id == w.job.SessionID(history.ReviewSession(w.job.Spec.ID)) && state != nil && len(state.Messages) > 0
 }
 
 // firstTurn returns the number of turns before the first one of a session: those before

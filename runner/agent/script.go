@@ -220,15 +220,10 @@ func (r *scriptRun) changes(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	leaks, err := landing.Leaks(ctx, s.Tree, f.Changes, j.opts.Redact)
+	clean, held, err := r.work.patch(ctx, f)
 	if err != nil {
 		return "", err
 	}
-	patch, err := s.Tree.Patch(ctx, f.Changes.Without(landing.Opaque(leaks)))
-	if err != nil {
-		return "", err
-	}
-	clean, held := landing.Redacted(patch, leaks, j.opts.Redact)
 	if held {
 		j.Warn(landing.KeyInPatch)
 	}

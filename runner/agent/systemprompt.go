@@ -26,6 +26,13 @@ type instructions struct {
 
 // system returns the system prompt of one of the job's sessions.
 func (n instructions) system(s sessionSpec, scratch access.Scratch, notes []prompt.Text) string {
+	in := n.input(s, scratch)
+	in.Repository = notes
+	return prompt.System(in)
+}
+
+// input returns the parts of a system prompt that do not come from the repository.
+func (n instructions) input(s sessionSpec, scratch access.Scratch) prompt.Input {
 	in := prompt.Input{Agent: s.task.Agent, Prompt: s.agent.Prompt, Model: cmp.Or(n.job.run.equipment.facts(s.speaks).Like, s.speaks), Environment: prompt.Environment{
 		Dir: n.site.Dir, Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		Date: n.job.opts.Now().UTC().Format(time.DateOnly), Repository: n.job.Spec.Repo.Name, Git: n.gitState(),
@@ -34,8 +41,7 @@ func (n instructions) system(s sessionSpec, scratch access.Scratch, notes []prom
 	for _, i := range n.job.Spec.Instructions {
 		in.Instructions = append(in.Instructions, prompt.Text{Name: i.Path, Text: i.Text})
 	}
-	in.Repository = notes
-	return prompt.System(in)
+	return in
 }
 
 // repositoryNotes returns the repository's instructions for agents: all files named
@@ -51,6 +57,12 @@ func (n instructions) repositoryNotes(s sessionSpec) []prompt.Text {
 		return nil
 	}
 	defer tree.Close()
+	return n.notes(func(name, shown string) (string, bool) { return n.readInstructions(tree, name, shown, s) })
+}
+
+// notes returns the repository's instructions as a function reads them, given their paths in the repository and
+// relative to the workspace.
+func (n instructions) notes(read func(name, shown string) (string, bool)) []prompt.Text {
 	dirs, up := []string{""}, ""
 	for name := range strings.SplitSeq(n.site.Below, "/") {
 		if name != "" {
@@ -60,8 +72,8 @@ func (n instructions) repositoryNotes(s sessionSpec) []prompt.Text {
 	for _, name := range instructionFiles() {
 		var notes []prompt.Text
 		for i, dir := range dirs {
-			shown := up[3*i:] + name // relative to the workspace
-			if text, ok := n.readInstructions(tree, path.Join(dir, name), shown, s); ok {
+			shown := up[3*i:] + name
+			if text, ok := read(path.Join(dir, name), shown); ok {
 				notes = append(notes, prompt.Text{Name: shown, Text: text})
 			}
 		}

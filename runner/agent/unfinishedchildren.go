@@ -62,6 +62,18 @@ func (c *continuation) continued() int {
 	return 0
 }
 
+// takeUnfinished returns where the session with a name was interrupted; nil for a new one.
+func (w *work) takeUnfinished(name string) *continuation {
+	w.sessions.mu.Lock()
+	from := w.unfinished[name]
+	delete(w.unfinished, name)
+	w.sessions.mu.Unlock()
+	if from != nil {
+		w.sessions.takeEarlier(w.job.SessionID(name))
+	}
+	return from
+}
+
 // unfinishedChild opens the unfinished child that a repeated request started; nil if it
 // started none.
 func (w *work) unfinishedChild(ctx context.Context, parent string, r tools.SpawnRequest) (*open, error) {
@@ -72,12 +84,10 @@ func (w *work) unfinishedChild(ctx context.Context, parent string, r tools.Spawn
 			name = file
 		}
 	}
-	from := w.unfinished[name]
-	delete(w.unfinished, name)
 	w.sessions.mu.Unlock()
+	from := w.takeUnfinished(name)
 	if from == nil {
 		return nil, nil
 	}
-	w.sessions.takeEarlier(w.job.SessionID(name))
 	return w.openSession(ctx, w.job.childSpec(parent, r.Agent, name), from)
 }

@@ -12,6 +12,7 @@ type Result struct {
 	Final    string          // the model's final message
 	Output   json.RawMessage // the final response, if there is an output schema
 	Totals   event.Totals
+	Review   *event.Review // the last one, with the objections that are left; nil for none
 }
 
 // NoResult is the result of a job without a session.

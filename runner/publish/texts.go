@@ -22,6 +22,7 @@ type Facts struct {
 	Session   *Session
 	Verify    []Verify         // that passed after the change
 	Review    *findings.Review // the output as findings; nil for others
+	Reviewed  *event.Review    // of the changes, with the objections that are left; nil for none
 	LeftOut   []event.LeftOutPath
 }
 
@@ -49,7 +50,9 @@ func (f Facts) Title(template string) string {
 // Body returns the description of the pull request.
 func (f Facts) Body(template string) string {
 	if template == "" {
-		template = "${{ summary }}\n\n${{ verify }}\n\n" + f.leftOut() + f.origin()
+		template = "${{ summary }}\n\n${{ verify }}\n\n" + f.reviewVariable() + f.leftOut() + f.origin()
+	} else if f.Reviewed != nil && !strings.Contains(template, "${{ review }}") {
+		template += "\n\n${{ review }}" // nobody is to merge without the objections
 	}
 	return bodyText(f.fill(template, patternsStart+"\n"+patternsEnd))
 }
@@ -65,7 +68,7 @@ func (f Facts) leftOut() string {
 // fill fills in the variables of the job's result. Nothing in their values is a
 // variable again.
 func (f Facts) fill(text, patterns string) string {
-	values := map[string]string{"summary": f.summary(), "verify": f.verified(), "cost": f.cost(), "report": f.report(), "patterns": patterns}
+	values := map[string]string{"summary": f.summary(), "verify": f.verified(), "cost": f.cost(), "report": f.report(), "patterns": patterns, "review": f.reviewed()}
 	var pairs []string
 	for _, name := range tasks.ResultVariables() {
 		pairs = append(pairs, "${{ "+name+" }}", values[name])
@@ -99,6 +102,36 @@ func (f Facts) verified() string {
 		fmt.Fprintf(&b, "| %s | %s | passed |\n", cell(v.Name), v.Before)
 	}
 	return strings.TrimRight(b.String(), "\n")
+}
+
+// reviewVariable returns the variable of the review with an empty line after it; "" without a review.
+func (f Facts) reviewVariable() string {
+	if f.Reviewed == nil {
+		return ""
+	}
+	return "${{ review }}\n\n"
+}
+
+// reviewed returns the verdict of the review, with the objections that are left.
+func (f Facts) reviewed() string {
+	r := f.Reviewed
+	if r == nil {
+		return "No review."
+	}
+	var b strings.Builder
+	switch fmt.Fprintf(&b, "Review by %s: ", cell(r.Model)); r.Verdict {
+	case event.ReviewAccepted, event.ReviewRejected:
+		b.WriteString(string(r.Verdict))
+	case event.NotReviewed:
+		b.WriteString("not reviewed, " + cellHead(r.Reason, maxFinding))
+	}
+	for i, o := range r.Objections {
+		if i == 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString("\n- " + cellHead(o, maxFinding))
+	}
+	return b.String()
 }
 
 // report names the run, with the URL of the CI run that has its report.

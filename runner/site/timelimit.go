@@ -81,3 +81,13 @@ func (s *Site) InTime(ctx context.Context) (context.Context, context.CancelFunc)
 		<-ended
 	}
 }
+
+// TimeLeft returns the rest of the job's time limit; 0 without a limit.
+func (s *Site) TimeLeft() time.Duration {
+	limit := s.job.Spec.Limits.Time
+	if limit == 0 {
+		return 0
+	}
+	left, _ := s.job.TimeLimit.left(s.job.opts.Now(), s.prepared, limit)
+	return max(left, 1)
+}

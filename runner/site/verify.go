@@ -17,11 +17,11 @@ import (
 // MaxCommand is the maximum length in bytes of a command line in an event.
 const MaxCommand = 500
 
-// All runs all verify commands after an attempt and returns those that failed. What they leave in the
+// All runs all verify commands after an attempt and returns their results. What they leave in the
 // workspace is not the agent's.
-func (r Verifier) All(ctx context.Context, attempt int) (failed []commands.Ran, end *ending.Stop) {
+func (r Verifier) All(ctx context.Context, attempt int) (ran []commands.Ran, end *ending.Stop) {
 	run := func(ctx context.Context) (end *ending.Stop) {
-		failed, end = r.after(ctx, attempt)
+		ran, end = r.after(ctx, attempt)
 		return end
 	}
 	if !verifiesWorkspace(r.Site.job.Spec) {
@@ -29,11 +29,11 @@ func (r Verifier) All(ctx context.Context, attempt int) (failed []commands.Ran, 
 	} else {
 		end = r.Site.Diff.By(ctx, event.ByVerify, false, run)
 	}
-	return failed, end
+	return ran, end
 }
 
-// after runs all verify commands after an attempt and returns those that failed.
-func (r Verifier) after(ctx context.Context, attempt int) (failed []commands.Ran, end *ending.Stop) {
+// after runs all verify commands after an attempt.
+func (r Verifier) after(ctx context.Context, attempt int) (ran []commands.Ran, end *ending.Stop) {
 	j := r.Site.job
 	for _, v := range j.Spec.Verify {
 		r.announce(event.VerifyCommand, v, attempt)
@@ -48,11 +48,9 @@ func (r Verifier) after(ctx context.Context, attempt int) (failed []commands.Ran
 		}
 		res.Attempt = attempt
 		j.Emit(event.Event{Type: event.VerifyEnded, Session: j.SessionID(j.Spec.ID), Verify: &res.Verify})
-		if !res.Passed {
-			failed = append(failed, res)
-		}
+		ran = append(ran, res)
 	}
-	return failed, nil
+	return ran, nil
 }
 
 // NotVerified returns the stop of a job whose verify commands could not run.

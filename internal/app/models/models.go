@@ -140,9 +140,8 @@ func (m *Set) named() []callable {
 	for _, j := range m.Plan.Jobs {
 		capped := budget || j.Limits.CostUSD > 0
 		anywhere = anywhere || capped
-		add(j.Model, j.ModelName, capped)
-		for _, f := range j.Fallback {
-			add(f.ID, f.Name, capped)
+		for _, of := range j.Models() {
+			add(of.ID, of.Name, capped)
 		}
 	}
 	for _, a := range m.Plan.Agents {
@@ -494,6 +493,13 @@ func (m *Set) openReplay(path, name string) (opened.Conversation, error) {
 	return opened.Conversation{Model: player, Finish: player.Finish, As: cmp.Or(player.Model(), "replay:"+path)}, nil
 }
 
+// plays reports whether a job has a model for its own session.
+func (m *Set) plays(id string) bool {
+	return slices.ContainsFunc(m.Plan.Jobs, func(j tasks.Job) bool {
+		return j.Model == id || slices.ContainsFunc(j.Fallback, func(f tasks.Model) bool { return f.ID == id })
+	})
+}
+
 // openScript starts a scripted model from its first turn; for a child session, with
 // the turns of its agent. The file is read once.
 func (m *Set) openScript(path, child string) (opened.Conversation, error) {
@@ -509,6 +515,9 @@ func (m *Set) openScript(path, child string) (opened.Conversation, error) {
 			return opened.Conversation{}, err
 		}
 		m.scripts[path] = s
+	}
+	if child != "" && !slices.Contains(s.Agents(), child) && !m.plays("script:"+path) {
+		child = "" // the script is its own
 	}
 	player, err := s.Player(child)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // if a price is unknown, so that the limit can't be enforced. Limits on turns and
 // tokens give no bound, because they don't include subagents and failed requests.
 func (m *Set) MaxCost(j tasks.Job) *money.USD {
-	chain := append([]tasks.Model{{ID: j.Model, Name: j.ModelName}}, j.Fallback...)
+	chain := j.Models()
 	for _, a := range m.Plan.Agents {
 		if a.Model != nil && !j.Profile.Hides("task") {
 			chain = append(chain, *a.Model)

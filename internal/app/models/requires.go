@@ -12,7 +12,7 @@ import (
 // agents that it may start included: of each list one must be set. It is sorted and has
 // names only, the same wherever it is called.
 func (m *Set) Requires(j tasks.Job) [][]string {
-	chain := append([]tasks.Model{{ID: j.Model}}, j.Fallback...)
+	chain := j.Models()
 	for _, a := range m.Plan.Agents {
 		if a.Model != nil {
 			chain = append(chain, *a.Model)

@@ -20,7 +20,7 @@ func (m *Set) unsent() []string {
 		}
 	}
 	for _, j := range m.Plan.Jobs {
-		for _, of := range append([]tasks.Model{{ID: j.Model, Name: j.ModelName}}, j.Fallback...) {
+		for _, of := range j.Models() {
 			add(of, j.Sampling)
 		}
 	}

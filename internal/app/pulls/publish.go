@@ -317,6 +317,9 @@ func (p *Publishing) facts(j report.Job) publish.Facts {
 	if by := p.state.run.StartedBy; by != nil {
 		f.RunURL = p.known.Text(by.RunURL)
 	}
+	if r := j.Review; r != nil && r.Verdict != "" {
+		f.Reviewed = &event.Review{Model: r.Model, Verdict: r.Verdict, Reason: r.Reason, Objections: r.Objections}
+	}
 	last := 0
 	for _, v := range j.Verify {
 		last = max(last, v.Attempt)
