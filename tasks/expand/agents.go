@@ -128,6 +128,11 @@ func (s *agentSet) agentOf(t *manifest.Task) tasks.Agent {
 	if t.Agent != nil {
 		name = t.Agent.S
 	}
+	return s.named(name, t.Agent)
+}
+
+// named returns the agent with a name, which is written at a location if it is not the default.
+func (s *agentSet) named(name string, at *form.Text) tasks.Agent {
 	known := make([]string, len(s.defined))
 	for i, d := range s.defined {
 		if d.Is.Name == name {
@@ -141,7 +146,7 @@ func (s *agentSet) agentOf(t *manifest.Task) tasks.Agent {
 		return tasks.Agent{}
 	}
 	if s.complete { // or else the manifest that is missing may define it
-		t.Agent.Problem("unknown agent "+problem.Quote(name), s.Found.Suggest(name, known, "known agents: "))
+		at.Problem("unknown agent "+problem.Quote(name), s.Found.Suggest(name, known, "known agents: "))
 	}
 	return tasks.Agent{}
 }

@@ -25,6 +25,7 @@ type settings struct {
 	profile  profiles.Profile
 	limits   tasks.Limits
 	setupEnv []string
+	review   *tasks.Review // without its prompt; nil for none
 	digest   [3]string
 }
 
@@ -47,6 +48,7 @@ func (f *jobFiller) settingsOf(t *manifest.Task) settings {
 	}
 	out.profile.Profile = f.Options.Policies.Under(out.profile.Profile)
 	out.setupEnv = setupVariables(t, &f.Names, f.Options.Getenv)
+	out.review = f.reviewOf(t)
 	models := f.models.modelsOf(t, a)
 	if len(models) > 0 {
 		out.model = models[0]
@@ -80,6 +82,7 @@ func (f *jobFiller) fill(d *draft, with settings) {
 	inPrompt.Prompt = true
 	j.Prompt, values = f.texts.fillIn(t.Prompt, inPrompt)
 	j.Mentions = template.Mentions(j.Prompt, values)
+	j.Review = f.prompted(with.review, t, inPrompt)
 	checkMentions(t, j)
 	for _, line := range t.Setup {
 		j.Setup = append(j.Setup, f.texts.render(line, s))

@@ -83,6 +83,8 @@ var samples = map[string]mapNode{
 	"tasks[].model":                          {"model": "openai/n"},
 	"tasks[].profile":                        {"profile": "edit"},
 	"tasks[].agent":                          {"agent": "plan"},
+	"tasks[].review.agent":                   {"agent": "plan"},
+	"tasks[].review.model":                   {"model": "openai/m"},
 	"tasks[].needs":                          {"needs": []any{"other"}},
 	"tasks[].untrusted":                      {"untrusted": []any{"vendor/**"}, "after_untrusted": mapNode{"network": "deny"}},
 	"tasks[].if":                             {"if": "repo.has('x')"},

@@ -47,6 +47,7 @@ type Task struct {
 	Attempts       int
 	RequireChanges bool
 	Change         Change
+	Review         *Review // nil for none
 	Output         output
 	Condition      *template.Condition // nil: none
 	Commit         commit
@@ -99,6 +100,9 @@ func readTask(v form.Value, l *repolist.Lists) (*Task, bool) {
 		t.scripted.KeyProblem("script and output.schema are both set", "remove one of them: a script has no final message")
 	}
 	t.checkUntrusted()
+	if t.script != nil && t.Review != nil {
+		t.Review.KeyProblem("script and review are both set", "remove one of them: what a script changes is not reviewed")
+	}
 	uniqueChecks(t.Verify)
 	if t.based.Key != nil && len(t.Verify) == 0 && t.Baseline != tasks.BaselineSkip {
 		t.based.Problem("baseline without verify commands", "add verify: [COMMAND], or remove baseline")
@@ -264,6 +268,7 @@ func (t *Task) keys() form.Table {
 		{Name: "attempts", Field: form.Into(&t.Attempts, form.Positive()), Def: "1", Doc: "Number of times that the agent may work until verify succeeds"},
 		{Name: "require_changes", Field: form.Into(&t.RequireChanges, form.Bool), Def: "false", Doc: "Fail the job if it changes nothing"},
 		{Name: "change", Field: form.Into(&t.Change, form.Short(form.Mapping((*Change).keys), changePathsForm.Type, ifPaths)), Doc: "Limits of what the task may change; exceeding them is returned to the agent like a failed verify"},
+		{Name: "review", Field: form.Into(&t.Review, form.Optional(reviewForm)), Doc: "Review of the changes by a session that can only read, after verify passes; {} for the defaults"},
 		{Name: "output", Field: form.Into(&t.Output, form.Short(form.Mapping((*output).keys), form.Type{Name: "enum", Values: []string{findings.Name}}, ifFindings)), Doc: "Form of the final message, and a file for it"},
 		{Name: "commit", Field: form.Into(&t.Commit, commitForm), Doc: "How changes are committed; false leaves them in place without a commit"},
 		{Name: "publish", Field: form.Into(&t.Publish, publishForm), Doc: "Where the work goes after the commit"},
