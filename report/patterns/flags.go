@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/millhand/millhand/internal/text/unidiff"
 )
 
 // Kind is why the changes of a job are listed for reading.
@@ -167,18 +169,18 @@ func widened(b *block) string {
 func modeText(bits int) string { return "0" + strconv.FormatInt(int64(bits), 8) }
 
 // widenedFile returns how the mode of a file was widened; empty if it was not.
-func widenedFile(f *file) string {
+func widenedFile(f *unidiff.File) string {
 	switch {
-	case f.deleted || f.mode == "" || f.mode == "100644":
+	case f.Deleted || f.Mode == "" || f.Mode == "100644":
 		return ""
-	case f.mode == "120000":
+	case f.Mode == "120000":
 		return "symlink"
-	case f.mode == "160000":
+	case f.Mode == "160000":
 		return "submodule"
-	case f.created:
-		return "new file with mode " + f.mode
+	case f.Created:
+		return "new file with mode " + f.Mode
 	}
-	return "mode " + f.oldMode + " → " + f.mode
+	return "mode " + f.OldMode + " → " + f.Mode
 }
 
 var errorName = sync.OnceValue(func() *regexp.Regexp {

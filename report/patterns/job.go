@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/ecosystem/testcases"
+	"github.com/millhand/millhand/internal/text/unidiff"
 )
 
 // job visits the patch of a job.
@@ -18,7 +19,7 @@ type job struct {
 
 	tests     []testcases.File
 	manifests map[string]bool // names of changed files
-	locks     []*file
+	locks     []*unidiff.File
 
 	// Of the current file:
 	family      *family
@@ -44,26 +45,26 @@ func (j *job) reason(r Reason) {
 	}
 }
 
-func (j *job) unread(f *file, line int, what string) {
+func (j *job) unread(f *unidiff.File, line int, what string) {
 	name := ""
 	if f != nil {
-		name = f.path
+		name = f.Path
 	}
 	j.reason(Reason{Unread, what, name, line})
 }
 
-func (j *job) begin(f *file) {
-	j.manifests[f.path] = true
-	j.family, j.deps = familyOf(f.path), dependencyLine(f.path)
+func (j *job) begin(f *unidiff.File) {
+	j.manifests[f.Path] = true
+	j.family, j.deps = familyOf(f.Path), dependencyLine(f.Path)
 	j.named, j.switches, j.lines = tally{}, tally{}, map[string]int{}
 	j.before.Reset()
 	j.after.Reset()
-	j.isTest = testcases.IsTest(f.path) || testcases.IsTest(f.old) || strings.HasSuffix(f.path, ".rs")
+	j.isTest = testcases.IsTest(f.Path) || testcases.IsTest(f.Old) || strings.HasSuffix(f.Path, ".rs")
 	j.blocks, j.longVersion = 0, false
 	j.imports, j.importing = imported{}, nil
 }
 
-func (j *job) context(_ *file, line string) {
+func (j *job) context(_ *unidiff.File, line string) {
 	j.version(&j.before, line)
 	j.version(&j.after, line)
 }
@@ -90,12 +91,12 @@ func (j *job) block(b *block) {
 		j.version(&j.after, line)
 		j.count(line, b.line+i, 1)
 	}
-	base := path.Base(b.file.path)
+	base := path.Base(b.file.Path)
 	if _, lock := lockfiles[base]; lock {
 		return
 	}
 	if how := widened(b); how != "" {
-		j.reason(Reason{Modes, how, b.file.path, b.line})
+		j.reason(Reason{Modes, how, b.file.Path, b.line})
 	}
 	for _, e := range b.edits(j.family, &j.imports) {
 		j.edit(b.file, b.line+e.line, &e, b.snippet, len(b.old)+len(b.new))
@@ -123,7 +124,7 @@ func (j *job) count(line string, at, by int) {
 }
 
 // edit stores an edit, as far as there are not too many.
-func (j *job) edit(f *file, line int, e *edit, example func() string, rows int) {
+func (j *job) edit(f *unidiff.File, line int, e *edit, example func() string, rows int) {
 	if !j.shapes[e.key] {
 		if len(j.shapes) >= maxShapes {
 			j.unread(nil, 0, fmt.Sprintf("more than %d different edits", maxShapes))
@@ -131,31 +132,31 @@ func (j *job) edit(f *file, line int, e *edit, example func() string, rows int) 
 		}
 		j.shapes[e.key] = true
 	}
-	at := found{j.index, clean(shorten(f.path, maxNameBytes)), line}
+	at := found{j.index, clean(shorten(f.Path, maxNameBytes)), line}
 	if !j.c.add(at, e, j.family.name, example, rows) {
 		j.unread(nil, 0, fmt.Sprintf("more than %d different edits in all jobs", maxAll))
 	}
 }
 
 // as stores a change of a file as such.
-func (j *job) as(f *file, what string) {
+func (j *job) as(f *unidiff.File, what string) {
 	e := edit{}
 	e.set(&family{name: "file"}, what)
 	j.edit(f, 0, &e, func() string { return "" }, 0)
 }
 
-func (j *job) end(f *file) {
+func (j *job) end(f *unidiff.File) {
 	if how := widenedFile(f); how != "" {
-		j.reason(Reason{Modes, how, f.path, 0})
+		j.reason(Reason{Modes, how, f.Path, 0})
 	}
-	if f.binary {
-		j.reason(Reason{Binary, "binary content", f.path, 0})
+	if f.Binary {
+		j.reason(Reason{Binary, "binary content", f.Path, 0})
 	}
 	for _, d := range j.switches.more() {
-		j.reason(Reason{Suppressions, "added " + d, f.path, j.lines[d]})
+		j.reason(Reason{Suppressions, "added " + d, f.Path, j.lines[d]})
 	}
 	if more := j.named.more(); len(more) > 0 {
-		j.reason(Reason{Dependencies, "new: " + listed(more), f.path, j.lines[more[0]]})
+		j.reason(Reason{Dependencies, "new: " + listed(more), f.Path, j.lines[more[0]]})
 	}
 	for _, e := range j.imports.edits(j.family) {
 		j.edit(f, j.importing.line, &e, j.importing.snippet, len(j.importing.old)+len(j.importing.new))
@@ -167,28 +168,28 @@ func (j *job) end(f *file) {
 }
 
 // shape stores the changes of a file that its lines don't have.
-func (j *job) shape(f *file) {
-	ext := cleanExt(f.path)
+func (j *job) shape(f *unidiff.File) {
+	ext := cleanExt(f.Path)
 	lock := ""
-	if _, ok := lockfiles[path.Base(f.path)]; ok {
-		lock = path.Base(f.path)
+	if _, ok := lockfiles[path.Base(f.Path)]; ok {
+		lock = path.Base(f.Path)
 		j.locks = append(j.locks, f)
 	}
 	switch {
-	case f.binary:
+	case f.Binary:
 		j.as(f, "binary content of "+ext)
 	case lock != "":
 		j.as(f, "changed "+lock)
-	case f.deleted && j.blocks == 0:
+	case f.Deleted && j.blocks == 0:
 		j.as(f, "deleted an empty "+ext)
-	case f.created && j.blocks == 0:
+	case f.Created && j.blocks == 0:
 		j.as(f, "created an empty "+ext)
 	}
-	if f.old != f.path && !f.created && !f.deleted {
-		j.as(f, "renamed "+cleanExt(f.old)+" to "+ext)
+	if f.Old != f.Path && !f.Created && !f.Deleted {
+		j.as(f, "renamed "+cleanExt(f.Old)+" to "+ext)
 	}
-	if f.oldMode != "" && f.mode != "" && f.oldMode != f.mode {
-		j.as(f, "mode "+shorten(f.oldMode, 10)+" → "+shorten(f.mode, 10))
+	if f.OldMode != "" && f.Mode != "" && f.OldMode != f.Mode {
+		j.as(f, "mode "+shorten(f.OldMode, 10)+" → "+shorten(f.Mode, 10))
 	}
 }
 
@@ -201,23 +202,23 @@ func cleanExt(name string) string {
 }
 
 // test stores the versions of a test as far as the patch has them.
-func (j *job) test(f *file) {
-	name := f.path
-	if f.old != f.path && testcases.IsTest(f.old) && !testcases.IsTest(f.path) {
-		j.reason(Reason{Tests, "test file renamed to " + f.path, f.old, 0})
-		name = f.old
+func (j *job) test(f *unidiff.File) {
+	name := f.Path
+	if f.Old != f.Path && testcases.IsTest(f.Old) && !testcases.IsTest(f.Path) {
+		j.reason(Reason{Tests, "test file renamed to " + f.Path, f.Old, 0})
+		name = f.Old
 	}
 	if j.longVersion {
 		j.unread(f, 0, "a test of more than 512 KiB")
 	}
 	t := testcases.File{Path: name}
-	if !f.created {
+	if !f.Created {
 		t.Before = testcases.Read(name, []byte(j.before.String()))
 	}
-	if !f.deleted {
+	if !f.Deleted {
 		t.After = testcases.Read(name, []byte(j.after.String()))
 	}
-	if f.created || f.deleted || j.blocks > 0 {
+	if f.Created || f.Deleted || j.blocks > 0 {
 		j.tests = append(j.tests, t)
 	}
 }
@@ -228,9 +229,9 @@ func (j *job) finish() {
 		j.reason(Reason{Tests, l.What, l.Path, 0})
 	}
 	for _, f := range j.locks {
-		of := lockfiles[path.Base(f.path)]
-		if of != "" && !j.manifests[path.Join(path.Dir(f.path), of)] {
-			j.reason(Reason{Dependencies, "changed without " + of, f.path, 0})
+		of := lockfiles[path.Base(f.Path)]
+		if of != "" && !j.manifests[path.Join(path.Dir(f.Path), of)] {
+			j.reason(Reason{Dependencies, "changed without " + of, f.Path, 0})
 		}
 	}
 }

@@ -4,8 +4,9 @@ import (
 	"bufio"
 	"errors"
 	"io"
-	"strconv"
 	"strings"
+
+	"github.com/millhand/millhand/internal/text/unidiff"
 )
 
 // Limits of a patch. What is above them is not compared, and its job is listed for reading.
@@ -15,28 +16,20 @@ const (
 	maxBlock = 1 << 20  // bytes of neighbouring changed lines
 )
 
-// file is a changed file of a patch.
-type file struct {
-	old, path        string // names before and after; equal unless it was renamed
-	oldMode, mode    string // as git writes them; empty if they did not change
-	created, deleted bool
-	binary           bool
-}
-
 // block is a group of neighbouring changed lines.
 type block struct {
-	file     *file
+	file     *unidiff.File
 	line     int // in the new version of the file, from 1
 	old, new []string
 }
 
 // visitor receives the contents of a patch.
 type visitor interface {
-	begin(f *file)                         // before the hunks of a file
-	context(f *file, line string)          // an unchanged line
-	block(b *block)                        // changed lines
-	end(f *file)                           // after them
-	unread(f *file, line int, what string) // something that can't be compared; f is nil for all of it
+	begin(f *unidiff.File)                         // before the hunks of a file
+	context(f *unidiff.File, line string)          // an unchanged line
+	block(b *block)                                // changed lines
+	end(f *unidiff.File)                           // after them
+	unread(f *unidiff.File, line int, what string) // something that can't be compared; f is nil for all of it
 }
 
 // reader reads a patch of git.
@@ -46,7 +39,7 @@ type reader struct {
 	pending string // line that was read and not used
 	again   bool
 	v       visitor
-	file    *file
+	file    *unidiff.File
 }
 
 // newLines returns a buffer for the lines of patches.
@@ -116,8 +109,7 @@ func (r *reader) unget(line string) { r.pending, r.again = line, true }
 
 // header reads what git writes of a file before its first hunk.
 func (r *reader) header(names string) error {
-	f := &file{}
-	f.old, f.path = bothNames(names)
+	f := unidiff.Header(names)
 	r.file = f
 	for {
 		line, err := r.next()
@@ -133,71 +125,14 @@ func (r *reader) header(names string) error {
 			r.unget(line)
 			return nil
 		}
-		f.field(line)
+		f.Field(line)
 	}
-}
-
-// field reads a line of a header.
-func (f *file) field(line string) {
-	set := func(to *string, prefix string) bool {
-		rest, ok := strings.CutPrefix(line, prefix)
-		if ok {
-			*to = rest
-		}
-		return ok
-	}
-	name := ""
-	switch {
-	case set(&f.oldMode, "old mode "), set(&f.mode, "new mode "):
-	case set(&f.mode, "new file mode "):
-		f.created = true
-	case set(&f.oldMode, "deleted file mode "):
-		f.deleted = true
-	case set(&name, "rename from "), set(&name, "copy from "):
-		f.old = unquoted(name)
-	case set(&name, "rename to "), set(&name, "copy to "):
-		f.path = unquoted(name)
-	case set(&name, "--- "):
-		if n, ok := strings.CutPrefix(unquoted(strings.TrimSuffix(name, "\t")), "a/"); ok {
-			f.old = n
-		}
-	case set(&name, "+++ "):
-		if n, ok := strings.CutPrefix(unquoted(strings.TrimSuffix(name, "\t")), "b/"); ok {
-			f.path = n
-		}
-	case line == "GIT binary patch", strings.HasPrefix(line, "Binary files "):
-		f.binary = true
-	}
-}
-
-// bothNames returns the names of a file in the first line of its header.
-func bothNames(names string) (before, after string) {
-	if half := len(names) / 2; len(names)%2 == 1 && names[half] == ' ' {
-		a, b := unquoted(names[:half]), unquoted(names[half+1:])
-		if strings.HasPrefix(a, "a/") && strings.HasPrefix(b, "b/") {
-			return a[2:], b[2:]
-		}
-	}
-	return names, names
-}
-
-// unquoted returns a name that git has quoted.
-func unquoted(name string) string {
-	if !strings.HasPrefix(name, `"`) {
-		return name
-	}
-	if plain, err := strconv.Unquote(name); err == nil {
-		return plain
-	}
-	return name
 }
 
 // hunk reads the lines of a hunk, whose numbers are given after "@@ -".
 func (r *reader) hunk(at string) error {
-	old, rest, _ := strings.Cut(at, " ")
-	after, _, _ := strings.Cut(strings.TrimPrefix(rest, "+"), " ")
-	_, left := numbers(old)
-	line, right := numbers(after)
+	before, after := unidiff.Ranges(at)
+	left, line, right := min(before.Length, maxPatch), after.Start, min(after.Length, maxPatch)
 	b, size := &block{file: r.file, line: line}, 0
 	flush := func() {
 		if len(b.old)+len(b.new) > 0 {
@@ -239,15 +174,4 @@ func (r *reader) hunk(at string) error {
 		}
 	}
 	return nil
-}
-
-// numbers reads the start and the length of a hunk.
-func numbers(s string) (start, length int) {
-	first, second, two := strings.Cut(s, ",")
-	start, _ = strconv.Atoi(first)
-	length = 1
-	if two {
-		length, _ = strconv.Atoi(second)
-	}
-	return max(0, start), min(max(0, length), maxPatch)
 }

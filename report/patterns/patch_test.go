@@ -4,25 +4,27 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/millhand/millhand/internal/text/unidiff"
 )
 
 // recorded is a visitor that writes down what it receives.
 type recorded struct{ strings.Builder }
 
-func (r *recorded) begin(f *file) {
-	fmt.Fprintf(r, "file %s", f.path)
-	if f.old != f.path {
-		fmt.Fprintf(r, " from %s", f.old)
+func (r *recorded) begin(f *unidiff.File) {
+	fmt.Fprintf(r, "file %s", f.Path)
+	if f.Old != f.Path {
+		fmt.Fprintf(r, " from %s", f.Old)
 	}
-	if f.oldMode+f.mode != "" {
-		fmt.Fprintf(r, " mode %s>%s", f.oldMode, f.mode)
+	if f.OldMode+f.Mode != "" {
+		fmt.Fprintf(r, " mode %s>%s", f.OldMode, f.Mode)
 	}
-	fmt.Fprintf(r, " %v %v %v\n", f.created, f.deleted, f.binary)
+	fmt.Fprintf(r, " %v %v %v\n", f.Created, f.Deleted, f.Binary)
 }
-func (r *recorded) context(_ *file, line string) { fmt.Fprintf(r, "= %.20s\n", line) }
-func (r *recorded) block(b *block)               { fmt.Fprintf(r, "%d -%.20q +%.20q\n", b.line, b.old, b.new) }
-func (r *recorded) end(*file)                    { r.WriteString("end\n") }
-func (r *recorded) unread(_ *file, line int, what string) {
+func (r *recorded) context(_ *unidiff.File, line string) { fmt.Fprintf(r, "= %.20s\n", line) }
+func (r *recorded) block(b *block)                       { fmt.Fprintf(r, "%d -%.20q +%.20q\n", b.line, b.old, b.new) }
+func (r *recorded) end(*unidiff.File)                    { r.WriteString("end\n") }
+func (r *recorded) unread(_ *unidiff.File, line int, what string) {
 	fmt.Fprintf(r, "unread %d %s\n", line, what)
 }
 
