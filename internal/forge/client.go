@@ -189,7 +189,7 @@ func (c *Client) Comment(ctx context.Context, p Path, t Thread, marker, body str
 
 // Replace updates the comment that Sticky has found, or creates one if that is zero.
 func (c *Client) Replace(ctx context.Context, p Path, t Thread, found Comment, marker, body string) (Comment, error) {
-	body = strings.TrimRight(body, "\n") + "\n\n" + hidden(marker) + "\n"
+	body = Marked(body, marker)
 	if found.ID != 0 && strings.TrimSpace(found.Text) == strings.TrimSpace(body) {
 		return found, nil
 	}

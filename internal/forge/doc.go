@@ -1,4 +1,4 @@
-// Package forge accesses the APIs of GitHub, GitLab and Gitea: pull requests, comments,
+// Package forge accesses the APIs of GitHub, GitLab and Gitea: pull requests, comments, reviews,
 // and lists of repositories. The three are called by their common terms: a merge request
 // of GitLab is a pull request, a group is an owner.
 //

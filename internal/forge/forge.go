@@ -97,6 +97,7 @@ type PullRequest struct {
 	Blocked string
 
 	BaseSHA string // commit of the base that it was compared with; may be ""
+	Start   string // GitLab's commit of the base branch at that time
 	Labels  []string
 	Updated time.Time // last activity; zero if unknown
 
@@ -170,6 +171,12 @@ type API interface {
 	// CheckLog returns the end of the log of a check with a job.
 	CheckLog(ctx context.Context, p Path, check Check, most int) (string, error)
 	Remarks(ctx context.Context, p Path, number int64) ([]Remark, error)
+	Diff(ctx context.Context, p Path, number int64) ([]FileDiff, error)
+	// LineComments returns the comments on lines, without their markers.
+	LineComments(ctx context.Context, p Path, number int64) ([]LineComment, error)
+	// Review creates the comments of a review. landed reports whether one of them exists.
+	Review(ctx context.Context, p Path, r Review, landed func(context.Context, NewLine) (bool, error)) error
+	EditLine(ctx context.Context, p Path, number int64, l LineComment, body string, resolved bool) error
 	Writes(ctx context.Context, p Path, user string) (bool, error)
 	// AddLabel adds a label to a pull request, and creates it if it is missing.
 	AddLabel(ctx context.Context, p Path, pr PullRequest, label string) error

@@ -125,7 +125,7 @@ func rooms() map[string]room {
 		"internal/gitops/remote":          {"internal/files/filelock internal/gitops/gitdir internal/proc/keys internal/text/textcut internal/proc/failpoint internal/gitops/gitfile internal/gitops/objectdb", "transfers need a git directory, not a work tree"},
 		"internal/forge":                  {"internal/text/printable internal/proc/failpoint internal/proc/clock", "requests to forges, without knowing what is published"},
 		"internal/forge/github":           {"internal/forge", "one API in the terms of package forge, which paces and repeats its requests"},
-		"internal/forge/gitea":            {"internal/forge", "one API in the terms of package forge, which paces and repeats its requests"},
+		"internal/forge/gitea":            {"internal/forge internal/text/unidiff", "one API in the terms of package forge, which paces and repeats its requests"},
 		"internal/forge/gitlab":           {"internal/forge", "one API in the terms of package forge, which paces and repeats its requests"},
 		"internal/forge/connect":          {"internal/forge internal/forge/gitea internal/forge/github internal/forge/gitlab", "the only one that knows all APIs"},
 		"runner/publish":                  {"tasks internal/event internal/text/figures internal/forge internal/gitops/gitdir internal/gitops/remote internal/text/markdown internal/money report/patterns internal/text/printable internal/text/textcut internal/text/findings internal/proc/clock", "commits go to remotes, whoever made them: it knows neither runs nor reports"},

@@ -78,32 +78,13 @@ func (a *API) Remarks(ctx context.Context, p forge.Path, number int64) ([]forge.
 	if err != nil {
 		return nil, err
 	}
-	var reviews []int64
-	err = forge.Each(ctx, a.Sender, c, func(ctx context.Context) ([]*sdk.PullReview, *sdk.Response, error) {
-		return a.within(ctx).ListPullReviews(p.Owner, p.Name, number, sdk.ListPullReviewsOptions{ListOptions: largest()})
-	}, func(j *sdk.PullReview) error {
-		if j == nil || j.State == sdk.ReviewStatePending {
-			return nil
-		}
-		reviews = append(reviews, j.ID)
+	err = a.lines(ctx, c, number, func(j *sdk.PullReview) {
 		if j.State != sdk.ReviewStateApproved && j.State != "DISMISSED" {
 			add("v", j.ID, j.Reviewer, forge.Remark{URL: j.HTMLURL, Body: j.Body, At: j.Submitted})
 		}
-		return nil
+	}, func(j *sdk.PullReviewComment) {
+		add("r", j.ID, j.Reviewer, forge.Remark{URL: j.HTMLURL, Body: j.Body, Path: j.Path, Line: int(j.LineNum), At: j.Created})
 	})
-	for _, id := range reviews {
-		if err != nil {
-			return nil, err
-		}
-		err = forge.Each(ctx, a.Sender, c, func(ctx context.Context) ([]*sdk.PullReviewComment, *sdk.Response, error) {
-			return a.within(ctx).ListPullReviewComments(p.Owner, p.Name, number, id)
-		}, func(j *sdk.PullReviewComment) error {
-			if j != nil {
-				add("r", j.ID, j.Reviewer, forge.Remark{URL: j.HTMLURL, Body: j.Body, Path: j.Path, Line: int(j.LineNum), At: j.Created})
-			}
-			return nil
-		})
-	}
 	return all, err
 }
 

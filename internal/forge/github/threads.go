@@ -64,11 +64,8 @@ func (a *API) Remarks(ctx context.Context, p forge.Path, number int64) ([]forge.
 	if err != nil {
 		return nil, err
 	}
-	err = forge.Each(ctx, a.Sender, c, func(ctx context.Context) ([]*gh.PullRequestComment, *gh.Response, error) {
-		return a.gh.PullRequests.ListComments(ctx, p.Owner, p.Name, n, &gh.PullRequestListCommentsOptions{ListOptions: largest()})
-	}, func(j *gh.PullRequestComment) error {
+	err = a.lines(ctx, c, number, func(j *gh.PullRequestComment) {
 		add("r", j.GetID(), j.GetUser(), forge.Remark{URL: j.GetHTMLURL(), Body: j.GetBody(), Path: j.GetPath(), Line: cmp.Or(j.GetLine(), j.GetPosition()), At: j.GetCreatedAt().Time})
-		return nil
 	})
 	if err != nil {
 		return nil, err

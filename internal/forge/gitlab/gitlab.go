@@ -207,7 +207,7 @@ func (a *API) pull(ctx context.Context, c forge.Call, fork forge.Path, send func
 	if err != nil {
 		return pr, fmt.Errorf("%s: %w", c.What, err)
 	}
-	pr.BaseSHA = j.DiffRefs.BaseSha
+	pr.BaseSHA, pr.Start = j.DiffRefs.BaseSha, j.DiffRefs.StartSha
 	if j.HeadPipeline != nil {
 		pr.Checks = status(j.HeadPipeline.Status, false)
 	}
