@@ -81,6 +81,13 @@ type remarkJSON struct {
 	Submitted string   `json:"submitted_at"` // of a review
 }
 
+// fileJSON is a changed file of a pull request of GitHub.
+type fileJSON struct {
+	Path     string `json:"filename"`
+	Previous string `json:"previous_filename"`
+	Patch    string `json:"patch"`
+}
+
 type permissionJSON struct {
 	Permission string `json:"permission"`
 }

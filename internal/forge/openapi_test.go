@@ -129,7 +129,7 @@ func matches(template, path string) bool {
 		return false
 	}
 	for i := range a {
-		if a[i] != b[i] && !strings.HasPrefix(a[i], "{") {
+		if a[i] != b[i] && (!strings.HasPrefix(a[i], "{") || strings.Contains(a[i], "}.{") && !strings.Contains(b[i], ".")) {
 			return false
 		}
 	}

@@ -180,8 +180,14 @@ func (s rest) serveLines(r *http.Request) (int, any, error) {
 	found, err := s.marks(r, LineNote)
 	docs := []any{}
 	for _, n := range found {
+		if id := r.PathValue("id"); id != "" && n.Review != 0 && id != strconv.FormatInt(n.Review, 10) {
+			continue
+		}
 		doc := s.noteDoc(n, r.Host)
 		doc["path"], doc["position"] = n.Path, n.Line
+		if s.Kind == "gitea" && n.Resolved {
+			doc["resolver"] = s.userDoc(n.Author, false)
+		}
 		if s.Kind == "github" {
 			doc["line"] = n.Line
 		}

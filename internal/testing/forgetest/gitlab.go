@@ -16,6 +16,7 @@ type lab struct{ *Server }
 func (s lab) routes(mux *http.ServeMux) {
 	const merge = "/projects/{project}/merge_requests"
 	s.followRoutes(mux)
+	s.reviewRoutes(mux)
 	s.on(mux, "GET /user", s.serveUser)
 	s.on(mux, "GET /users", s.serveUsers)
 	s.countedRoutes(mux)
@@ -184,7 +185,7 @@ func (s lab) doc(p *Pull, host string) map[string]any {
 		"title":      title, "description": p.Body, "draft": p.Draft, "source_branch": p.Branch, "target_branch": p.Base,
 		"source_project_id": source, "target_project_id": s.repo(p.Repo).id, "sha": s.sha(p), "detailed_merge_status": status, "has_conflicts": p.Conflict,
 		"assignees": people(p.Assignees), "reviewers": people(p.Reviewers), "head_pipeline": pipeline,
-		"labels": append([]string{}, p.Labels...), "updated_at": cmp.Or(p.Updated, future), "diff_refs": map[string]any{"base_sha": s.commit(p.Repo, p.Base)},
+		"labels": append([]string{}, p.Labels...), "updated_at": cmp.Or(p.Updated, future), "diff_refs": map[string]any{"base_sha": s.commit(p.Repo, p.Base), "start_sha": s.commit(p.Repo, p.Base), "head_sha": s.sha(p)},
 	}
 }
 
@@ -309,7 +310,12 @@ func (s lab) serveMerge(r *http.Request) (int, any, error) {
 }
 
 func (s lab) noteDoc(n *Note) map[string]any {
-	return map[string]any{"id": n.ID, "body": n.Body, "author": s.userDoc(n.Author), "system": false, "created_at": created(n.ID)}
+	doc := map[string]any{"id": n.ID, "body": n.Body, "author": s.userDoc(n.Author), "system": false, "created_at": created(n.ID)}
+	if n.Path != "" {
+		doc["resolvable"], doc["resolved"] = true, n.Resolved
+		doc["position"] = map[string]any{"position_type": "text", "new_path": n.Path, "old_path": n.Path, "new_line": n.Line}
+	}
+	return doc
 }
 
 // thread returns the number of what a request is about, and whether it is an issue.

@@ -17,11 +17,11 @@ type rest struct{ *Server }
 func (s rest) routes(mux *http.ServeMux) {
 	const repo = "/repos/{owner}/{repo}"
 	s.followRoutes(mux)
+	s.reviewRoutes(mux)
 	s.on(mux, "GET /user", s.serveUser)
 	s.on(mux, "GET "+repo, s.serveRepo)
 	s.on(mux, "GET "+repo+"/pulls", s.servePulls)
 	s.on(mux, "POST "+repo+"/pulls", s.serveCreate)
-	s.on(mux, "GET "+repo+"/pulls/{number}", s.serveGet)
 	s.on(mux, "PATCH "+repo+"/pulls/{number}", s.serveEdit)
 	s.on(mux, "POST "+repo+"/pulls/{number}/requested_reviewers", s.serveReviewers)
 	s.on(mux, "POST "+repo+"/issues/{number}/labels", s.serveLabels)
@@ -40,6 +40,7 @@ func (s rest) routes(mux *http.ServeMux) {
 		s.on(mux, "GET "+repo+"/commits/{sha}/check-runs", s.serveRuns)
 		s.on(mux, "GET "+repo+"/commits/{sha}/status", s.serveStatus)
 		s.on(mux, "PUT "+repo+"/pulls/{number}/merge", s.serveMerge)
+		s.on(mux, "GET "+repo+"/pulls/{number}", s.serveGet)
 	} else {
 		s.on(mux, "GET "+repo+"/issues/{number}", s.serveIssue)
 		s.on(mux, "GET /users/{owner}", s.serveOwner)

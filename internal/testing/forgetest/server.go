@@ -53,6 +53,7 @@ type Pull struct {
 	Conflict         bool   // it can't be merged
 	Review           string // that blocks it, as GitHub names it: REVIEW_REQUIRED or CHANGES_REQUESTED; "" for none
 	Updated          string // RFC 3339; "" is in the future
+	Diff             string // of git; "" is that of Compare
 	Checking         int    // of Gitea: number of requests to merge that are refused because it is checking
 }
 
@@ -78,6 +79,9 @@ type Note struct {
 	State string // of a review, such as COMMENTED
 	Path  string // of the file that it is on
 	Line  int
+
+	Review   int64 // id of the review that it belongs to, of Gitea; 0 for any
+	Resolved bool  // its thread
 }
 
 // The kinds of notes that are not comments.
@@ -117,6 +121,8 @@ type Server struct {
 	Commit func(c Commit) (hash string, err error)
 	// Message returns the message and the first parent of a commit. nil: both are "".
 	Message func(repo, sha string) (message, parent string)
+	// Compare returns git's diff of a branch and a commit, from where they parted. nil: none.
+	Compare func(repo, base, sha string) string
 	// Forked is called with the paths of a new fork and its parent. May be nil.
 	Forked func(fork, parent string)
 	// Other serves what is not the API: the repositories. May be nil.
@@ -372,7 +378,12 @@ type handler func(r *http.Request) (status int, doc any, err error)
 
 // on adds a route.
 func (s *Server) on(mux *http.ServeMux, pattern string, h handler) {
-	mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc(pattern, s.handler(h))
+}
+
+// handler returns the function that serves a handler.
+func (s *Server) handler(h handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		status, doc, err := h(r)
 		res := &reply{status: status, header: http.Header{"Content-Type": {"application/json"}}}
 		if list, ok := doc.([]any); ok && err == nil {
@@ -390,7 +401,7 @@ func (s *Server) on(mux *http.ServeMux, pattern string, h handler) {
 		maps.Copy(w.Header(), res.header)
 		w.WriteHeader(res.status)
 		_, _ = w.Write(res.body)
-	})
+	}
 }
 
 // paged returns one page of a list, and announces the next one as the forge does.

@@ -86,7 +86,7 @@ func TestClient(t *testing.T) {
 	mill := s.populate()
 	c := s.client(mill)
 	for name, test := range map[string]func(*testing.T, *server, *forge.Client){
-		"pull request": testPullRequest, "drafts": testDrafts, "checks": testChecks, "comments": testComments, "pages": testPages, "rules": testRules,
+		"pull request": testPullRequest, "drafts": testDrafts, "checks": testChecks, "comments": testComments, "pages": testPages, "rules": testRules, "lines": testLines,
 		"repositories": testRepositories, "forks": testForks, "rights": testRights,
 	} {
 		t.Run(name, func(t *testing.T) {
