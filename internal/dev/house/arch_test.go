@@ -207,7 +207,7 @@ func rooms() map[string]room {
 		"internal/ecosystem/failures":     {"internal/text/textcut", "a table of texts and an excerpt; it runs nothing"},
 		"internal/proc/keys":              {"internal/proc internal/text/textcut", "keys of providers and git hosts, without knowing their protocols"},
 		"internal/session/textcall":       {"", "a pure core: what models write where they should call"},
-		"internal/text/findings":          {"internal/text/figures", "what a review reports, for manifests, reports and comments"},
+		"internal/text/findings":          {"internal/text/figures internal/text/unidiff", "what a review reports, for manifests, reports and comments"},
 		"internal/text/figures":           {"", "texts of numbers"},
 		"internal/text/unidiff":           {"", "texts of diffs, without knowing what was compared"},
 		"internal/forge/githubapp":        {"internal/forge", "the protocol of a GitHub App, without knowing who needs its tokens"},

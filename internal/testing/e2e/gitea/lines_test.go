@@ -15,10 +15,7 @@ import (
 // testLines reviews a pull request with comments on lines, replaces one and resolves it.
 func testLines(t *testing.T, s *server, c *forge.Client) {
 	t.Helper()
-	before := ""
-	for i := range 20 {
-		before += fmt.Sprintf("line %d\n", i+1)
-	}
+	before := "1\n2\n3\n4\n5\n6\n7\n8\n9\nline 10\n11\n12\n13\n14\n15\n16\n17\n18\n19\n20\n"
 	s.push("acme/web", "main", map[string]string{"lines.txt": before})
 	s.api(s.root, "POST", "/repos/acme/web/contents", object{"message": "change files", "branch": "main", "new_branch": "lines", "files": []object{
 		{
