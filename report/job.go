@@ -257,7 +257,7 @@ func (j *job) takePublished(e event.Event) {
 }
 
 func (j *job) takeComment(e event.Event) {
-	j.comment = &Comment{URL: e.Comment.URL, Created: e.Comment.Created}
+	j.comment = &Comment{URL: e.Comment.URL, Created: e.Comment.Created, Lines: e.Comment.Lines}
 }
 
 // takeUntrusted records what the job has read first. A process that continues it reports it again.

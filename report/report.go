@@ -235,6 +235,7 @@ type Published struct {
 type Comment struct {
 	URL     string `json:"url"`
 	Created bool   `json:"created"` // false: the one of an earlier run was updated
+	Lines   int    `json:"lines"`   // findings that are comments on lines of the diff
 }
 
 // Call is the final state of one tool call. It is identified by session, turn and id:

@@ -1,8 +1,10 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/millhand/millhand/internal/text/findings"
 	"github.com/millhand/millhand/runner/ending"
@@ -35,6 +37,7 @@ func (l *landed) comment(ctx context.Context) *ending.Stop {
 			c.Facts.Review = review
 		}
 	}
+	c.Warn, c.Read = j.Warn, l.reviewed
 	err := c.Post(ctx)
 	var failed *publish.Failure
 	switch {
@@ -44,4 +47,13 @@ func (l *landed) comment(ctx context.Context) *ending.Stop {
 		return ending.Of(ctx)
 	}
 	return nil
+}
+
+// reviewed returns the lines of a file as the job has left it, or as it was when it started; nil if it can't be read.
+func (l *landed) reviewed(path string) []string {
+	text, err := l.site.Origin.File(cmp.Or(l.made.Hash, l.site.Base), path)
+	if err != nil {
+		return nil
+	}
+	return strings.Split(string(text), "\n")
 }

@@ -303,6 +303,7 @@ type Comment struct {
 	Number int64 // of the issue or pull request
 	Issue  bool
 	Sticky bool // update the comment of earlier runs of the job
+	Inline bool `json:",omitempty"` // findings are comments on lines of the diff
 }
 
 // ResultVariables returns the variables of texts that are filled in when a job has a

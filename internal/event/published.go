@@ -48,4 +48,5 @@ type Comment struct {
 	Issue   bool   `json:"issue"`             // it is an issue
 	URL     string `json:"url,omitempty"`     // of the comment; empty before it exists
 	Created bool   `json:"created,omitempty"` // false: the one of an earlier run was updated
+	Lines   int    `json:"lines,omitempty"`   // findings that are comments on lines of the diff
 }

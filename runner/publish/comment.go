@@ -12,6 +12,8 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
+	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/internal/text/findings"
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/tasks"
 )
@@ -32,6 +34,11 @@ type Comment struct {
 	Output  json.RawMessage // instead of the message; nil for none
 	Earlier Earlier
 	Emit    func(event.Event)
+
+	// Read returns the lines of a file of the repository as the review has read it; nil if it can't be read.
+	// Read and Warn are for comments on lines.
+	Read func(path string) []string
+	Warn func(text string)
 }
 
 // CheckComment checks that a comment can be posted. The error is a [*Failure], or that of a
@@ -43,6 +50,9 @@ func (t CommentTarget) CheckComment(ctx context.Context, c tasks.Comment) error 
 	}
 	if err == nil {
 		err = t.Client.CheckThread(ctx, t.Repo, thread(c))
+	}
+	if err == nil && c.Inline {
+		_, err = t.Client.Pull(ctx, t.Repo, c.Number)
 	}
 	switch {
 	case err == nil || errors.Is(err, forge.ErrUnreachable) || errors.Is(err, forge.ErrLimited):
@@ -59,6 +69,12 @@ func thread(c tasks.Comment) forge.Thread { return forge.Thread{Number: c.Number
 // earlier run. The error is a [*Failure], or the cause of ctx.
 func (c *Comment) Post(ctx context.Context) error {
 	about := event.Comment{Remote: c.Remote, Number: c.Spec.Number, Issue: c.Spec.Issue}
+	if c.Spec.Inline && c.Facts.Review != nil {
+		if err := c.inline(ctx); err != nil {
+			return err
+		}
+	}
+	about.Lines = c.Facts.OnLines
 	found, err := c.Client.Sticky(ctx, c.Repo, thread(c.Spec), c.marker())
 	if err == nil {
 		about.URL, about.Created = found.URL, c.ours(found.URL)
@@ -96,13 +112,29 @@ func (f Facts) Comment(output json.RawMessage) string {
 	text := ""
 	switch {
 	case f.Review != nil:
-		text = textcut.Head(f.Review.Markdown(func(text string) string { return cellHead(text, maxFinding) }), maxBody, truncated)
+		text = textcut.Head(f.reviewText(), maxBody, truncated)
 	case len(output) > 0:
 		text = codeOf(output)
 	case f.Session != nil:
 		text = harmlessHead(f.Session.Summary, maxComment)
 	}
 	return text + "\n\n" + f.origin()
+}
+
+// reviewText returns the findings that are not on lines of the diff, as a table.
+func (f Facts) reviewText() string {
+	line := func(text string) string { return cellHead(text, maxFinding) }
+	if f.OnLines == 0 {
+		return f.Review.Markdown(line)
+	}
+	text := figures.Count(f.OnLines, "finding") + " on lines of the diff.\n"
+	if f.Review.Summary != "" {
+		text = line(f.Review.Summary) + "\n\n" + text
+	}
+	if len(f.Review.Findings) == 0 {
+		return text
+	}
+	return text + "\n" + (&findings.Review{Findings: f.Review.Findings}).Markdown(line)
 }
 
 // codeOf returns a document as a block of code, where nothing but its end has an effect.

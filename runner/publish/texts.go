@@ -23,6 +23,7 @@ type Facts struct {
 	Verify    []Verify         // that passed after the change
 	Review    *findings.Review // the output as findings; nil for others
 	Reviewed  *event.Review    // of the changes, with the objections that are left; nil for none
+	OnLines   int              // findings that are comments on lines, and not in Review
 	LeftOut   []event.LeftOutPath
 }
 

@@ -45,7 +45,7 @@ func commentOf(c *manifest.Comment, s template.Scope, mode tasks.PublishMode) *t
 	if ok && n == 0 {
 		from.Problem("invalid number "+problem.Quote(text)+" of an issue or pull request", "write for example 12, or a variable with such a value")
 	}
-	return &tasks.Comment{Number: n, Issue: c.Issue != nil, Sticky: c.Sticky}
+	return &tasks.Comment{Number: n, Issue: c.Issue != nil, Sticky: c.Sticky, Inline: c.Inline}
 }
 
 // outputOf returns the file for a job's final message. Nothing but a plain file below the
@@ -108,6 +108,9 @@ func checkPublishing(l *loaded, drafts, selected []*draft) {
 		d.checkTree()
 		if d.job.Comment != nil && d.job.Repo.Kind == tasks.RepoCopy {
 			d.task.Publish.Comment.Problem("publish.comment is not supported for copy repositories", "remove it, or use path or url")
+		}
+		if d.job.Comment != nil && d.job.Comment.Inline && !d.job.Findings {
+			d.task.Publish.Comment.Problem("publish.comment.inline requires findings", "write output: {schema: findings}, or remove inline")
 		}
 		if what, fix := d.unpublishable(); what != "" && !byFlag {
 			d.task.Publish.Problem(what, fix)

@@ -13,6 +13,7 @@ type Comment struct {
 	form.Value
 	Issue, Pull *template.Template
 	Sticky      bool
+	Inline      bool
 }
 
 var (
@@ -34,6 +35,9 @@ func readComment(v form.Value) (Comment, bool) {
 		v.Lacks("issue", "write issue: N or pull_request: N")
 	}
 	oneSource(got, "issue", "pull_request")
+	if issue && c.Inline {
+		got["inline"].Problem("inline is not supported for an issue: it has no diff", "remove it, or write pull_request: N")
+	}
 	return c, true
 }
 
@@ -65,5 +69,6 @@ func (c *Comment) keys() form.Table {
 		{Name: "issue", Field: form.Into(&c.Issue, form.Optional(threadForm)), Doc: "Number of the issue; may contain ${{ VARIABLE }}"},
 		{Name: "pull_request", Field: form.Into(&c.Pull, form.Optional(threadForm)), Doc: "Number of the pull request or merge request; may contain ${{ VARIABLE }}"},
 		{Name: "sticky", Field: form.Into(&c.Sticky, form.Bool), Def: "false", Doc: "Update the comment of earlier runs of the job instead of adding one"},
+		{Name: "inline", Field: form.Into(&c.Inline, form.Bool), Def: "false", Doc: "Make findings on lines of the diff comments there; the comment has the others"},
 	}
 }

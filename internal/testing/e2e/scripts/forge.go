@@ -85,6 +85,13 @@ func populate(ts *testscript.TestScript, s *forgetest.Server, kind, below string
 		parent, message, _ = strings.Cut(string(out), "\n")
 		return message, parent
 	}
+	s.Compare = func(repo, base, sha string) string {
+		out, err := exec.Command("git", "-C", filepath.Join(dir, repo+".git"), "diff", base+"..."+sha).Output()
+		if err != nil {
+			return ""
+		}
+		return string(out)
+	}
 	var forks sync.Map
 	s.Forked = func(fork, parent string) { forks.Store(fork, [2]string{parent, fork}) }
 	backend := gitBackend(ts, below)
@@ -239,6 +246,10 @@ func forgeNotes(ts *testscript.TestScript, neg bool, _ []string) {
 		if neg {
 			ts.Fatalf("there is a comment: %s", n.Body)
 		}
-		fmt.Fprintf(ts.Stdout(), "%s %d issue=%t %s: %s\n", n.Repo, n.Number, n.Issue, n.Author, n.Body)
+		where := ""
+		if n.Path != "" {
+			where = fmt.Sprintf(" on %s:%d resolved=%t", n.Path, n.Line, n.Resolved)
+		}
+		fmt.Fprintf(ts.Stdout(), "%s %d issue=%t %s%s: %s\n", n.Repo, n.Number, n.Issue, n.Author, where, n.Body)
 	}
 }
