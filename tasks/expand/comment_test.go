@@ -61,6 +61,14 @@ tasks:
 			`m.yaml:10:32: missing key "issue" in "comment"; write issue: N or pull_request: N`,
 			`m.yaml:11:41: "comment" must be a mapping, not the number 7; write KEY: VALUE`,
 		}},
+		{"lines of a diff", head + `tasks:
+- {id: a, prompt: p, publish: {comment: {pull_request: 1, inline: true}}}
+- {id: b, prompt: p, output: {schema: findings}, publish: {comment: {issue: 1, inline: true}}}
+- {id: c, prompt: p, output: {schema: findings}, publish: {comment: {pull_request: 1, inline: sure}}}`, []string{
+			`m.yaml:4:41: publish.comment.inline requires findings; write output: {schema: findings}, or remove inline`,
+			`m.yaml:5:88: inline is not supported for an issue: it has no diff; remove it, or write pull_request: N`,
+			`m.yaml:6:95: "inline" must be true or false, not the string "sure"; write true or false`,
+		}},
 		{"a copy", head + "repos: [{copy: d}]\ntasks: [{id: a, prompt: p, publish: {comment: {issue: 1}}}]", []string{
 			`m.yaml:4:47: publish.comment is not supported for copy repositories; remove it, or use path or url`,
 		}},

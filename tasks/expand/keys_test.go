@@ -269,6 +269,10 @@ func (d document) sampled(k form.Key, samples map[string]mapNode) {
 		d.at("mcp")["mine"] = mapNode{"type": "remote", "url": "https://h.example/mcp", "oauth": m}
 		m["token_url"], m["client_id_env"], m["client_secret_env"] = "https://h.example/token", "HOME", "BUILD"
 	}
+	if k.Path == "tasks[].publish.comment.inline" {
+		d.at("tasks[]")["output"] = mapNode{"schema": "findings"}
+		m["pull_request"] = 1
+	}
 	if parent(k) == "lsp_diagnostics" {
 		d.root["lsp"] = true
 	}

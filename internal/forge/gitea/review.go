@@ -79,30 +79,28 @@ func (a *API) Review(ctx context.Context, p forge.Path, r forge.Review, landed f
 	return err
 }
 
-// EditLine implements [forge.API]. Servers before Gitea 1.26 can't resolve a thread.
+// EditLine implements [forge.API]. Servers before Gitea 1.26 can't resolve a thread. The text comes last: it shows a run after
+// a kill that all is done.
 func (a *API) EditLine(ctx context.Context, p forge.Path, number int64, l forge.LineComment, body string, resolved bool) error {
 	c := forge.OfReview(p, number)
-	if body != l.Body {
-		_, err := forge.One(ctx, a.Sender, c, func(ctx context.Context) (*sdk.Comment, *sdk.Response, error) {
-			return a.within(ctx).EditIssueComment(p.Owner, p.Name, l.ID, sdk.EditIssueCommentOption{Body: body})
+	if resolved != l.Resolved {
+		err := a.Do(ctx, c, func(ctx context.Context) error {
+			set := a.within(ctx).ResolvePullReviewComment
+			if !resolved {
+				set = a.within(ctx).UnresolvePullReviewComment
+			}
+			_, err := set(p.Owner, p.Name, l.ID)
+			return err
 		})
-		if err != nil {
+		if err != nil && !errors.Is(err, forge.ErrNotFound) {
 			return err
 		}
 	}
-	if resolved == l.Resolved {
+	if body == l.Body {
 		return nil
 	}
-	err := a.Do(ctx, c, func(ctx context.Context) error {
-		set := a.within(ctx).ResolvePullReviewComment
-		if !resolved {
-			set = a.within(ctx).UnresolvePullReviewComment
-		}
-		_, err := set(p.Owner, p.Name, l.ID)
-		return err
+	_, err := forge.One(ctx, a.Sender, c, func(ctx context.Context) (*sdk.Comment, *sdk.Response, error) {
+		return a.within(ctx).EditIssueComment(p.Owner, p.Name, l.ID, sdk.EditIssueCommentOption{Body: body})
 	})
-	if errors.Is(err, forge.ErrNotFound) {
-		return nil
-	}
 	return err
 }

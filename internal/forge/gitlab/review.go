@@ -72,22 +72,22 @@ func (a *API) Review(ctx context.Context, p forge.Path, r forge.Review, landed f
 	return nil
 }
 
-// EditLine implements [forge.API].
+// EditLine implements [forge.API]. The text comes last: it shows a run after a kill that all is done.
 func (a *API) EditLine(ctx context.Context, p forge.Path, number int64, l forge.LineComment, body string, resolved bool) error {
 	c := forge.OfReview(p, number)
-	if body != l.Body {
-		_, err := forge.One(ctx, a.Sender, c, func(ctx context.Context) (*gl.Note, *gl.Response, error) {
-			return a.gl.Discussions.UpdateMergeRequestDiscussionNote(p.String(), number, l.Thread, l.ID, &gl.UpdateMergeRequestDiscussionNoteOptions{Body: &body}, gl.WithContext(ctx))
+	if resolved != l.Resolved {
+		_, err := forge.One(ctx, a.Sender, c, func(ctx context.Context) (*gl.Discussion, *gl.Response, error) {
+			return a.gl.Discussions.ResolveMergeRequestDiscussion(p.String(), number, l.Thread, &gl.ResolveMergeRequestDiscussionOptions{Resolved: &resolved}, gl.WithContext(ctx))
 		})
 		if err != nil {
 			return err
 		}
 	}
-	if resolved == l.Resolved {
+	if body == l.Body {
 		return nil
 	}
-	_, err := forge.One(ctx, a.Sender, c, func(ctx context.Context) (*gl.Discussion, *gl.Response, error) {
-		return a.gl.Discussions.ResolveMergeRequestDiscussion(p.String(), number, l.Thread, &gl.ResolveMergeRequestDiscussionOptions{Resolved: &resolved}, gl.WithContext(ctx))
+	_, err := forge.One(ctx, a.Sender, c, func(ctx context.Context) (*gl.Note, *gl.Response, error) {
+		return a.gl.Discussions.UpdateMergeRequestDiscussionNote(p.String(), number, l.Thread, l.ID, &gl.UpdateMergeRequestDiscussionNoteOptions{Body: &body}, gl.WithContext(ctx))
 	})
 	return err
 }
