@@ -21,11 +21,12 @@ func OfPull(verb string, p Path, number int64) Call {
 
 // OfThread returns the call of a request about the comments on a thread.
 func OfThread(p Path, t Thread) Call {
-	kind := "pull request"
-	if t.Issue {
-		kind = "issue"
-	}
-	return Call{What: fmt.Sprintf("comment on %s %d of %s", kind, t.Number, p), Repo: p}
+	return Call{What: fmt.Sprintf("comment on %s of %s", t, p), Repo: p}
+}
+
+// OfLabels returns the call of a request that adds labels to a thread.
+func OfLabels(p Path, t Thread) Call {
+	return Call{What: fmt.Sprintf("label %s of %s", t, p), Repo: p}
 }
 
 // OfRemarks returns the call of a request for the remarks on a pull request.

@@ -206,7 +206,7 @@ func (c *Client) Replace(ctx context.Context, p Path, t Thread, found Comment, m
 	return made, err
 }
 
-// hidden is a marker in a comment's text.
+// hidden is a marker in a text.
 func hidden(marker string) string { return markerStart + marker + markerEnd }
 
 const (

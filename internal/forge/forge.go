@@ -2,6 +2,7 @@ package forge
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 )
@@ -134,6 +135,14 @@ type Thread struct {
 	Issue  bool // false: a pull request
 }
 
+// String returns the kind and the number.
+func (t Thread) String() string {
+	if t.Issue {
+		return fmt.Sprintf("issue %d", t.Number)
+	}
+	return fmt.Sprintf("pull request %d", t.Number)
+}
+
 // Comment is a comment on a thread.
 type Comment struct {
 	URL     string
@@ -178,8 +187,11 @@ type API interface {
 	Review(ctx context.Context, p Path, r Review, landed func(context.Context, NewLine) (bool, error)) error
 	EditLine(ctx context.Context, p Path, number int64, l LineComment, body string, resolved bool) error
 	Writes(ctx context.Context, p Path, user string) (bool, error)
-	// AddLabel adds a label to a pull request, and creates it if it is missing.
-	AddLabel(ctx context.Context, p Path, pr PullRequest, label string) error
+	// AddLabel adds a label to an issue or pull request, and creates it if it is missing.
+	AddLabel(ctx context.Context, p Path, t Thread, label string) error
+	// Issues returns the newest issues of an author, of all authors if it is "": at most a page, perhaps with those of others.
+	Issues(ctx context.Context, p Path, author string) ([]Issue, error)
+	CreateIssue(ctx context.Context, p Path, title, body string, landed func(context.Context) (bool, error)) (Issue, error)
 	// Repos returns the repositories of an owner. The forge may have left out some that the
 	// filter does not match.
 	Repos(ctx context.Context, f Filter) ([]Repository, error)

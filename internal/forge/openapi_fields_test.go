@@ -67,6 +67,17 @@ type commentJSON struct {
 	User userJSON `json:"user"`
 }
 
+// issueJSON is an issue, as GitHub and Gitea have it.
+type issueJSON struct {
+	Number int64    `json:"number"`
+	URL    string   `json:"html_url"`
+	Body   string   `json:"body"`
+	User   userJSON `json:"user"`
+	Pull   *struct {
+		URL string `json:"html_url"`
+	} `json:"pull_request"`
+}
+
 // remarkJSON is a comment or a review, as GitHub and Gitea have it.
 type remarkJSON struct {
 	ID        int64    `json:"id"`

@@ -121,6 +121,8 @@ func used() []struct {
 		{"github gitea", "get", "/repos/{owner}/{repo}/collaborators/{collaborator}/permission", permissionJSON{}},
 		{"gitea", "get", "/repos/{owner}/{repo}/labels", []labelJSON{}},
 		{"gitea", "post", "/repos/{owner}/{repo}/labels", nil},
+		{"github gitea", "get", "/repos/{owner}/{repo}/issues", []issueJSON{}},
+		{"github gitea", "post", "/repos/{owner}/{repo}/issues", issueJSON{}},
 		{"github", "put", "/repos/{owner}/{repo}/pulls/{index}/merge", nil},
 		{"gitea", "post", "/repos/{owner}/{repo}/pulls/{index}/merge", nil},
 		{"github gitea", "post", "/repos/{owner}/{repo}/forks", nil},

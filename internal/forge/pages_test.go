@@ -185,7 +185,7 @@ func TestLongListsOfLabels(t *testing.T) {
 	pr, _, err := p.Create(t.Context(), web, forge.New{Head: forge.Head{Branch: "fix"}, Base: "main", Title: "Fix"})
 	must(t, err)
 	p.Fail(1, forgetest.CutAfter, "POST", "/web/labels")
-	must(t, p.AddLabel(t.Context(), web, pr, "needs-human"))
+	must(t, p.AddLabel(t.Context(), web, forge.Thread{Number: pr.Number}, "needs-human"))
 	if len(p.Review.Labels) != many+1 {
 		t.Errorf("%d labels, want %d", len(p.Review.Labels), many+1)
 	}

@@ -76,8 +76,3 @@ func lastMarker(text string) string {
 	marker, _, _ := strings.Cut(text[from:], markerEnd)
 	return marker + markerEnd
 }
-
-// AddLabel adds a label to a pull request, and creates it in the repository if it is missing.
-func (c *Client) AddLabel(ctx context.Context, p Path, pr PullRequest, label string) error {
-	return c.api.AddLabel(ctx, p, pr, label)
-}

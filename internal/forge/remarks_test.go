@@ -92,7 +92,7 @@ func TestMissingLabelsAreCreated(t *testing.T) {
 		p.NoLabels = []string{"needs-human"}
 		pr, _, err := p.Create(t.Context(), web, forge.New{Head: forge.Head{Branch: "fix"}, Base: "main", Title: "Fix"})
 		must(t, err)
-		must(t, p.AddLabel(t.Context(), web, pr, "needs-human"))
+		must(t, p.AddLabel(t.Context(), web, forge.Thread{Number: pr.Number}, "needs-human"))
 		now, err := p.Get(t.Context(), web, pr.Number)
 		must(t, err)
 		if len(now.Labels) != 1 || now.Labels[0] != "needs-human" || now.BaseSHA == "" || now.Updated.Year() != 2030 {

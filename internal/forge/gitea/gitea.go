@@ -269,16 +269,16 @@ func (a *API) Change(ctx context.Context, p forge.Path, pr forge.PullRequest, c 
 			return err
 		}
 	}
-	return a.addLabels(ctx, p, pr.Number, c.Labels)
+	return a.addLabels(ctx, call, pr.Number, c.Labels)
 }
 
 // addLabels adds labels, of the repository or its organization. The server ignores those
 // that don't exist, which is an error here, after the others were added. The SDK adds only labels whose ids are known.
-func (a *API) addLabels(ctx context.Context, p forge.Path, number int64, labels []string) error {
+func (a *API) addLabels(ctx context.Context, call forge.Call, number int64, labels []string) error {
 	if len(labels) == 0 {
 		return nil
 	}
-	call := forge.OfPull("update", p, number)
+	p := call.Repo
 	var present []sdk.Label
 	err := a.Do(ctx, call, func(ctx context.Context) error {
 		return a.send(ctx, fmt.Sprintf("/repos/%s/%s/issues/%d/labels", p.Owner, p.Name, number), map[string]any{"labels": labels}, &present)
@@ -295,18 +295,6 @@ func (a *API) addLabels(ctx context.Context, p forge.Path, number int64, labels 
 	return nil
 }
 
-// AddLabel implements [forge.API].
-func (a *API) AddLabel(ctx context.Context, p forge.Path, pr forge.PullRequest, label string) error {
-	err := a.addLabels(ctx, p, pr.Number, []string{label})
-	if !errors.Is(err, forge.ErrNotFound) {
-		return err
-	}
-	if err := a.createLabel(ctx, p, label); err != nil {
-		return fmt.Errorf("label %s: %w", label, err)
-	}
-	return a.addLabels(ctx, p, pr.Number, []string{label})
-}
-
 // createLabel creates a label. One that was created meanwhile is no error.
 func (a *API) createLabel(ctx context.Context, p forge.Path, name string) error {
 	c := forge.Call{What: "create a label in " + p.String(), Repo: p, Landed: func(ctx context.Context) (bool, error) {
@@ -320,7 +308,7 @@ func (a *API) createLabel(ctx context.Context, p forge.Path, name string) error 
 		return found, err
 	}}
 	_, err := forge.One(ctx, a.Sender, c, func(ctx context.Context) (*sdk.Label, *sdk.Response, error) {
-		return a.within(ctx).CreateLabel(p.Owner, p.Name, sdk.CreateLabelOption{Name: name, Color: "#d93f0b", Description: "millhand has stopped following it"})
+		return a.within(ctx).CreateLabel(p.Owner, p.Name, sdk.CreateLabelOption{Name: name, Color: "#d93f0b", Description: "Created by millhand"})
 	})
 	return err
 }

@@ -102,7 +102,7 @@ func TestLabelsByName(t *testing.T) {
 		body = strings.TrimSpace(string(text))
 		_, _ = io.WriteString(w, `[{"id": 7, "name": "bot"}]`)
 	})
-	if err := ours.AddLabel(t.Context(), web, forge.PullRequest{Number: 1}, "bot"); err != nil || body != `{"labels":["bot"]}` {
+	if err := ours.AddLabel(t.Context(), web, forge.Thread{Number: 1}, "bot"); err != nil || body != `{"labels":["bot"]}` {
 		t.Errorf("body %s, %v", body, err)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strings"
 
@@ -184,14 +183,7 @@ func (a *API) Change(ctx context.Context, p forge.Path, pr forge.PullRequest, c 
 			_, _, err := a.gh.PullRequests.Edit(ctx, p.Owner, p.Name, number, edit)
 			return err
 		}},
-		{len(c.Labels) > 0, func(ctx context.Context) error { // go-github sends a list, which GitHub does not document
-			path := fmt.Sprintf("repos/%s/%s/issues/%d/labels", p.Owner, p.Name, number)
-			req, err := a.gh.NewRequest(ctx, http.MethodPost, path, map[string]any{"labels": c.Labels})
-			if err == nil {
-				_, err = a.gh.Do(req, nil)
-			}
-			return err
-		}},
+		{len(c.Labels) > 0, func(ctx context.Context) error { return a.addLabels(ctx, p, pr.Number, c.Labels) }},
 		{len(c.Assignees) > 0, func(ctx context.Context) error {
 			_, _, err := a.gh.Issues.AddAssignees(ctx, p.Owner, p.Name, number, c.Assignees)
 			return err
@@ -209,11 +201,6 @@ func (a *API) Change(ctx context.Context, p forge.Path, pr forge.PullRequest, c 
 		}
 	}
 	return nil
-}
-
-// AddLabel implements [forge.API].
-func (a *API) AddLabel(ctx context.Context, p forge.Path, pr forge.PullRequest, label string) error {
-	return a.Change(ctx, p, pr, forge.Change{Labels: []string{label}})
 }
 
 // Merge implements [forge.API].

@@ -138,7 +138,7 @@ func TestLabelsAreAnObject(t *testing.T) {
 	if _, _, err := alone.Issues.AddLabelsToIssue(t.Context(), "Acme", "web", 1, []string{"bot"}); err != nil || body != `["bot"]` {
 		t.Errorf("go-github sends %s (%v): labels may be added by it", body, err)
 	}
-	if err := ours.AddLabel(t.Context(), web, forge.PullRequest{Number: 1}, "bot"); err != nil || body != `{"labels":["bot"]}` {
+	if err := ours.AddLabel(t.Context(), web, forge.Thread{Number: 1}, "bot"); err != nil || body != `{"labels":["bot"]}` {
 		t.Errorf("body %s, %v", body, err)
 	}
 }

@@ -274,11 +274,6 @@ func (a *API) Change(ctx context.Context, p forge.Path, pr forge.PullRequest, c 
 	return err
 }
 
-// AddLabel implements [forge.API].
-func (a *API) AddLabel(ctx context.Context, p forge.Path, pr forge.PullRequest, label string) error {
-	return a.Change(ctx, p, pr, forge.Change{Labels: []string{label}})
-}
-
 // users returns the ids of users.
 func (a *API) users(ctx context.Context, p forge.Path, names []string) ([]int64, error) {
 	var ids []int64

@@ -17,6 +17,7 @@ func (s lab) routes(mux *http.ServeMux) {
 	const merge = "/projects/{project}/merge_requests"
 	s.followRoutes(mux)
 	s.reviewRoutes(mux)
+	s.issueRoutes(mux)
 	s.on(mux, "GET /user", s.serveUser)
 	s.on(mux, "GET /users", s.serveUsers)
 	s.countedRoutes(mux)

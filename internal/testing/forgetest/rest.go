@@ -18,6 +18,7 @@ func (s rest) routes(mux *http.ServeMux) {
 	const repo = "/repos/{owner}/{repo}"
 	s.followRoutes(mux)
 	s.reviewRoutes(mux)
+	s.issueRoutes(mux)
 	s.on(mux, "GET /user", s.serveUser)
 	s.on(mux, "GET "+repo, s.serveRepo)
 	s.on(mux, "GET "+repo+"/pulls", s.servePulls)
@@ -298,19 +299,22 @@ func (s rest) serveReviewers(r *http.Request) (int, any, error) {
 }
 
 func (s rest) serveLabels(r *http.Request) (int, any, error) {
-	p, err := s.findPull(r)
-	if err != nil {
-		return 0, nil, err
-	}
+	repo, err := s.findRepo(r)
+	number, bad := strconv.ParseInt(r.PathValue("number"), 10, 64)
 	var in struct{ Labels []string }
-	if err := input(r, &in); err != nil {
+	if err := errors.Join(err, bad, input(r, &in)); err != nil {
 		return 0, nil, err
 	}
+	labels := s.labelled(repo.path(), number, false)
 	if s.Kind == "gitea" { // ignores those that don't exist
 		in.Labels = slices.DeleteFunc(in.Labels, func(name string) bool { return slices.Contains(s.NoLabels, name) })
 	}
-	addAll(&p.Labels, in.Labels)
-	return http.StatusOK, s.pullDoc(p, r.Host)["labels"], nil
+	addAll(labels, in.Labels)
+	docs := []any{}
+	for i, name := range *labels {
+		docs = append(docs, map[string]any{"id": i + 1, "name": name})
+	}
+	return http.StatusOK, docs, nil
 }
 
 func (s rest) serveAssignees(r *http.Request) (int, any, error) {

@@ -134,6 +134,7 @@ type Server struct {
 	repos  []*Repo
 	pulls  []*Pull
 	notes  []*Note
+	issues []*Issue
 	calls  []Call
 	faults []*planned
 	lastID int64

@@ -30,7 +30,7 @@ import (
 func (p *followed) stop(ctx context.Context, d follow.Decision) error {
 	p.row.Result, p.row.Reason = "stopped", d.Reason
 	p.state.Stopped = d.Reason
-	if err := p.client.AddLabel(ctx, p.at, p.pr, follow.Label); err != nil {
+	if err := p.client.AddLabel(ctx, p.at, forge.Thread{Number: p.pr.Number}, follow.Label); err != nil {
 		if !errors.Is(err, forge.ErrDenied) && !errors.Is(err, forge.ErrNotFound) && !errors.Is(err, forge.ErrInvalid) {
 			return err
 		}
