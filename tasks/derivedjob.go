@@ -79,7 +79,7 @@ func (j Job) Reverting(message string, here bool) Job {
 // whose changes are only saved as a patch.
 func (j Job) OnBase(commit, branch string) Job {
 	j.Repo.Ref, j.Repo.Depth = commit, 0
-	j.Commit, j.Publish, j.Pull, j.Comment = &Commit{Branch: branch}, PublishPatch, nil, nil
+	j.Commit, j.Publish, j.Pull, j.Comment, j.Requests = &Commit{Branch: branch}, PublishPatch, nil, nil, nil
 	j.Output, j.Needs, j.Skip, j.If, j.RequireChanges = OutputFile{}, nil, "", nil, false
 	return j
 }
@@ -87,7 +87,8 @@ func (j Job) OnBase(commit, branch string) Job {
 // Asking returns the job as one that only asks its model for a document.
 func (j Job) Asking(id, prompt string, schema map[string]any, profile permission.Profile) Job {
 	j.ID, j.Prompt, j.Mentions, j.Schema, j.Findings, j.Profile = id, prompt, nil, schema, false, profile
-	j.Setup, j.SetupEnv, j.Verify, j.Attempts, j.Script, j.Change, j.Review = nil, nil, nil, 1, nil, Change{}, nil
+	j.Setup, j.SetupEnv, j.Verify, j.Attempts, j.Script = nil, nil, nil, 1, nil
+	j.Change, j.Review, j.Requests = Change{}, nil, nil
 	return j
 }
 

@@ -147,6 +147,7 @@ type Job struct {
 	Publish        PublishMode
 	Pull           *PullRequest `json:",omitempty"` // of PublishPR, else nil
 	Comment        *Comment     `json:",omitempty"` // with the final message; nil for none
+	Requests       *Requests    `json:",omitempty"` // on the forge; nil for none
 	Output         OutputFile
 	AfterUntrusted *AfterUntrusted `json:",omitempty"` // nil: reading untrusted content takes no right away
 	Untrusted      []string        `json:",omitempty"` // globs of files with untrusted content

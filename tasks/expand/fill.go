@@ -107,6 +107,7 @@ func (f *jobFiller) fill(d *draft, with settings) {
 	}
 	j.Comment = commentOf(t.Publish.Comment, s, f.Options.Overrides.Publish)
 	j.AfterUntrusted, j.Untrusted, j.FromEvent = t.LosesRights(), t.Untrusted, t.Prompt.FromEvent()
+	j.Requests = requestsOf(t.Publish.Requests, f.Event, f.Options)
 	j.Changing = j.RequireChanges || !j.Change.IsZero() || t.Commit.IsWritten() || j.Publish != tasks.PublishNone
 	j.Skip, j.If = t.Condition.Decide(s)
 }

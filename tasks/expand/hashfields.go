@@ -26,6 +26,8 @@ var jobFields = map[string]string{
 	"Commit": inHash, "Publish": inHash, "Pull": inHash, "Comment": inHash, "Skip": inHash, "If": inHash,
 	"AfterUntrusted": whereSet, "Untrusted": whereSet,
 
+	"Requests": whereSet,
+
 	"Model":        "ModelName is hashed instead, which has no directory of this machine",
 	"Instructions": "a digest of what all jobs of the task share contains them",
 	"Schema":       "likewise",

@@ -142,6 +142,7 @@ var samples = map[string]mapNode{
 	"tasks[].publish.assignees":                       {"mode": "pr", "assignees": []any{"x"}},
 	"tasks[].publish.fork":                            {"mode": "pr", "fork": "auto"},
 	"tasks[].publish.comment":                         {"comment": mapNode{"issue": 1}},
+	"tasks[].publish.requests":                        {"requests": mapNode{"issue": mapNode{"max": 1}}},
 	"tasks[].publish.comment.sticky":                  {"issue": 1, "sticky": true},
 	"tasks[].publish":                                 {"publish": mapNode{"mode": "pr"}},
 	"tasks[].commit.branch":                           {"branch": "b"},
@@ -157,6 +158,7 @@ var policySamples = map[string]mapNode{
 	"max_profile": {"max_profile": "edit"},
 	"paths":       {"paths": []any{"one"}},
 	"budget":      {"budget": mapNode{"run": 1}},
+	"requests":    {"requests": mapNode{"issue": mapNode{"max": 1}}},
 	"prices":      samples["prices"],
 }
 

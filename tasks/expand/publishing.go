@@ -48,6 +48,36 @@ func commentOf(c *manifest.Comment, s template.Scope, mode tasks.PublishMode) *t
 	return &tasks.Comment{Number: n, Issue: c.Issue != nil, Sticky: c.Sticky, Inline: c.Inline}
 }
 
+// requestsOf returns the requests that a job allows; nil without any. The mode of the command line can publish only on this
+// machine: then none is made, and they are reported.
+func requestsOf(r *manifest.Requests, e *template.Event, o tasks.Options) *tasks.Requests {
+	if r == nil {
+		return nil
+	}
+	all := &tasks.Requests{}
+	if r.Labels != nil {
+		all.MaxLabels, all.Labels = r.Labels.Max, r.Labels.Allow
+	}
+	if r.Issue != nil {
+		all.MaxIssues, all.TitlePrefix = r.Issue.Max, r.Issue.TitlePrefix
+	}
+	if r.Comment != nil {
+		all.MaxComments = r.Comment.Max
+	}
+	if mode := o.Overrides.Publish; mode != "" && !mode.Pushes() {
+		all.Skip = "not made with --publish " + string(mode)
+		return all
+	}
+	if all.NeedThread() {
+		thread, err := e.Thread(o.Getenv)
+		if err != nil {
+			r.KeyProblem("publish.requests: "+err.Error(), "correct GITHUB_EVENT_PATH, or unset it")
+		}
+		all.Thread = thread
+	}
+	return all
+}
+
 // outputOf returns the file for a job's final message. Nothing but a plain file below the
 // manifest's directory is accepted, as a model writes what is in it.
 func outputOf(t *manifest.Task, s template.Scope) tasks.OutputFile {
@@ -111,6 +141,9 @@ func checkPublishing(l *loaded, drafts, selected []*draft) {
 		}
 		if d.job.Comment != nil && d.job.Comment.Inline && !d.job.Findings {
 			d.task.Publish.Comment.Problem("publish.comment.inline requires findings", "write output: {schema: findings}, or remove inline")
+		}
+		if d.job.Requests != nil && d.job.Repo.Kind == tasks.RepoCopy {
+			d.task.Publish.Requests.Problem("publish.requests is not supported for copy repositories", "remove it, or use path or url")
 		}
 		if what, fix := d.unpublishable(); what != "" && !byFlag {
 			d.task.Publish.Problem(what, fix)

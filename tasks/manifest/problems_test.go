@@ -306,7 +306,7 @@ tasks: [{id: a, prompt: p}]`, []string{
 version: 1
 model: openai/m
 `, []string{
-			`m.yaml:4:54: unknown key "xyz"; known here: assignees, base, body, comment, draft, fork, if_exists, labels, mode, reviewers, title`,
+			`m.yaml:4:54: unknown key "xyz"; known here: assignees, base, body, comment, draft, fork, if_exists, labels, mode, requests, reviewers, title`,
 		}},
 		{"keys that were withdrawn", `notify: {a: 1}
 version: 1

@@ -29,6 +29,7 @@ type Publish struct {
 	IfExists    tasks.IfExists
 	Fork        string
 	Comment     *Comment
+	Requests    *Requests
 }
 
 // PublishModes are the values of publish.mode.
@@ -77,5 +78,6 @@ func (p *Publish) keys() form.Table {
 		{Name: "if_exists", Field: form.Into(&p.IfExists, form.OneOf([]tasks.IfExists{tasks.ReplaceIfExists, tasks.AppendIfExists, tasks.SkipIfExists, tasks.FailIfExists})), Def: "replace", Doc: "What to do about an open pull request of the branch: replace its texts, append to its description, skip the job, or fail"},
 		{Name: "fork", Field: form.Into(&p.Fork, accountForm), Doc: "Account with the fork that the branch is pushed to, created if it is missing; auto: that of the token's user, if the token can't push to the repository"},
 		{Name: "comment", Field: form.Into(&p.Comment, form.Optional(commentForm)), Doc: "Post the final message of a job that passed on an issue or a pull request, with any mode"},
+		{Name: "requests", Field: form.Into(&p.Requests, form.Optional(requestsForm)), Doc: "Changes of the forge that the agent may request in its final message, which millhand makes after verify, with any mode"},
 	}
 }

@@ -103,6 +103,9 @@ func readTask(v form.Value, l *repolist.Lists) (*Task, bool) {
 	if t.script != nil && t.Review != nil {
 		t.Review.KeyProblem("script and review are both set", "remove one of them: what a script changes is not reviewed")
 	}
+	if fault := schemaFault(t.Output.Schema.Doc); fault != "" && t.Publish.Requests != nil {
+		t.Publish.Requests.KeyProblem("publish.requests adds a property to the final message, and output.schema "+fault, "write {type: object, properties: {...}} without it")
+	}
 	uniqueChecks(t.Verify)
 	if t.based.Key != nil && len(t.Verify) == 0 && t.Baseline != tasks.BaselineSkip {
 		t.based.Problem("baseline without verify commands", "add verify: [COMMAND], or remove baseline")

@@ -36,7 +36,7 @@ func EventOf(o tasks.Options, used *form.Uses) *Event {
 			name = cmp.Or(name, o.Getenv(variable))
 		}
 		if name == "" {
-			return nil, errors.New("no event: GITHUB_EVENT_PATH is not set")
+			return nil, errNoEvent
 		}
 		used.Event = form.ResolvePath(o.Dir, name)
 		f, err := os.Open(used.Event)

@@ -88,6 +88,7 @@ type Policy struct {
 	Sandbox    string                 // position of the rule that requires level A; "" for none
 	Run, Day   Cap                    // maximum cost of one run, and of all runs of a day
 	Prices     map[string]money.Price // of models, overriding all others
+	Requests   *Requests              // nil for no limit
 }
 
 // Set is the list of all policies in effect; the strictest decides.
