@@ -410,10 +410,12 @@ var uses = event.Walk[use]{
 		event.Reverted:         {job: (*job).takeRevert},
 		event.WarningIssued:    {run: (*Fold).takeWarning},
 		event.RunEnded:         {run: (*Fold).endRun},
+
+		event.ForgeRequestEnded: {job: (*job).takeRequest},
 	},
 	Ignores: []event.Type{
 		event.PhaseStarted, event.CommandStarted, event.CommandEnded, event.ModelText, event.FilesLeft, event.CommitStarted, event.PublishStarted,
-		event.PullRequestStarted, event.CommentStarted, event.RevertStarted,
+		event.PullRequestStarted, event.CommentStarted, event.ForgeRequestStarted, event.RevertStarted,
 		event.AblationStarted, event.TrialEnded,
 		event.Sealed, // it has the hash of the report
 	},

@@ -327,6 +327,25 @@ func TestCommentOfAJob(t *testing.T) {
 	validJSON(t, compileSchema(t), reporttest.Render(t, report.JSON, r))
 }
 
+// A request of a later process replaces that of an earlier one.
+func TestRequestsOfAJob(t *testing.T) {
+	request := func(id, label string, outcome event.RequestOutcome, reason string) event.Event {
+		return event.Event{Type: event.ForgeRequestEnded, Job: "a", ForgeRequest: &event.ForgeRequest{ID: id, Kind: event.LabelRequest, Label: label, Outcome: outcome, Reason: reason}}
+	}
+	r := reporttest.Fold(t, reporttest.Planned("a"), reporttest.Started("a"), request("1", "bug", event.RequestFailed, "down"), request("2", "x", event.RequestRefused, "no"), request("1", "bug", event.RequestDone, ""))
+	want := []report.Request{
+		{Kind: event.LabelRequest, Label: "bug", Outcome: event.RequestDone},
+		{Kind: event.LabelRequest, Label: "x", Outcome: event.RequestRefused, Reason: "no"},
+	}
+	if diff := cmp.Diff(want, r.Jobs[0].Requests); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+	if page := reporttest.Render(t, summary.Markdown, r); !strings.Contains(page, `label "bug"`) {
+		t.Errorf("summary.md lacks the request:\n%s", page)
+	}
+	validJSON(t, compileSchema(t), reporttest.Render(t, report.JSON, r))
+}
+
 // A resumed run ends a job that went on once more; a merged stream has the
 // ends of the job's earlier runs before those of the last.
 func TestJobThatEndsTwice(t *testing.T) {

@@ -79,7 +79,7 @@ func (p *item) each(fn func(event.Event) error) error {
 // outline removes the large fields of an event that don't affect ends of jobs, turns and
 // costs.
 func outline(e event.Event) event.Event {
-	e.Baseline, e.Verify, e.Changes, e.Commit, e.Published, e.Comment, e.Warning = nil, nil, nil, nil, nil, nil, nil
+	e.Baseline, e.Verify, e.Changes, e.Commit, e.Published, e.Comment, e.ForgeRequest, e.Warning = nil, nil, nil, nil, nil, nil, nil, nil
 	switch {
 	case e.Type == event.CallUpdated && e.Call != nil: // only its turn matters
 		e.Type, e.Turn = event.TurnStarted, &event.Turn{Number: e.Call.Turn}

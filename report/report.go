@@ -129,6 +129,7 @@ type Job struct {
 	Published    *Published          `json:"published"`
 	PullRequest  *event.PullRequest  `json:"pull_request"` // nil without one
 	Comment      *Comment            `json:"comment"`      // nil without one
+	Requests     []Request           `json:"requests"`     // of the agent, in the order of its final message
 	Calls        []Call              `json:"calls"`
 	Denied       []Denial            `json:"denied"` // the denied calls, which are also in Calls
 	DeniedTurns  int                 `json:"denied_turns"`
@@ -236,6 +237,22 @@ type Comment struct {
 	URL     string `json:"url"`
 	Created bool   `json:"created"` // false: the one of an earlier run was updated
 	Lines   int    `json:"lines"`   // findings that are comments on lines of the diff
+}
+
+// Request is a change of the forge that the agent has requested. Texts are empty where they do not apply.
+type Request struct {
+	Kind    event.RequestKind    `json:"kind"`
+	Label   string               `json:"label"`
+	Title   string               `json:"title"`
+	Body    string               `json:"body"`
+	Outcome event.RequestOutcome `json:"outcome"`
+	Reason  string               `json:"reason"`
+	URL     string               `json:"url"`
+}
+
+// What names what is requested, in a few words.
+func (r Request) What() string {
+	return event.ForgeRequest{Kind: r.Kind, Label: r.Label, Title: r.Title}.What()
 }
 
 // Call is the final state of one tool call. It is identified by session, turn and id:

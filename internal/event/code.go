@@ -53,6 +53,7 @@ const (
 	CodePush      Code = "push_failed"
 	CodePull      Code = "pull_request_failed"
 	CodeComment   Code = "comment_failed"
+	CodeForge     Code = "forge_request_failed"
 	CodePanic     Code = "panic"
 	CodeMachine   Code = "machine"
 
@@ -138,6 +139,7 @@ func named() []Cause {
 		{CodePush, Publish, ExitPublish, "the push failed"},
 		{CodePull, Publish, ExitPublish, "the branch was pushed, and its pull request could not be created or updated"},
 		{CodeComment, Publish, ExitPublish, "the final message could not be posted as a comment"},
+		{CodeForge, Publish, ExitPublish, "a change of the forge that the agent has requested failed"},
 		{CodePanic, Error, ExitInternal, "internal error (panic)"},
 		{CodeMachine, Error, ExitInternal, "the machine lacks open files, processes, memory or disk space that millhand itself requires"},
 
@@ -195,7 +197,7 @@ func (c Code) End(reason string) JobEnd {
 func (e *JobEnd) Resumable() bool {
 	return slices.Contains([]Code{
 		CodeRepository, CodeClone, CodeNeed, CodeMaxFailures, CodeBudget, CodeDeadline, CodeProvider, CodeNotRun, CodeRollout,
-		CodeEnvironment, CodeHook, CodeCommit, CodeNested, CodePush, CodePull, CodeComment, CodePanic, CodeMachine, CodeAuth, CodeModel, CodeRequest, CodeQuota, CodeRate, CodeUnavailable,
+		CodeEnvironment, CodeHook, CodeCommit, CodeNested, CodePush, CodePull, CodeComment, CodeForge, CodePanic, CodeMachine, CodeAuth, CodeModel, CodeRequest, CodeQuota, CodeRate, CodeUnavailable,
 		CodeProtocol, CodeRunTime, CodeRunBudget, CodeNoModel, CodeInternal, CodeInterrupted, CodeTerminated,
 	}, cmp.Or(e.Code, e.Cause))
 }

@@ -55,6 +55,9 @@ const (
 	AblationStarted    Type = "ablation.started"
 	TrialEnded         Type = "trial"
 	AblationEnded      Type = "ablation.ended"
+
+	ForgeRequestStarted Type = "forge_request.started"
+	ForgeRequestEnded   Type = "forge_request"
 )
 
 // Event is one line of the stream. Seq and Time are set by the [Stream] that
@@ -100,6 +103,8 @@ type Event struct {
 	Ablation    *Ablation     `json:"ablation,omitempty"`
 	Trial       *Trial        `json:"trial,omitempty"`
 	Hunks       *Hunks        `json:"hunks,omitempty"`
+
+	ForgeRequest *ForgeRequest `json:"forge_request,omitempty"`
 }
 
 // Run is the payload of run.started: the resolved plan, so that a report can

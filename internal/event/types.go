@@ -43,6 +43,8 @@ func Types() []TypeInfo {
 		{PullRequestStarted, "published", true, "the pull request is about to be created; one that the event has is open already"},
 		{CommentStarted, "comment", true, "the final message is about to be posted on an issue or pull request, or to replace the comment with the URL"},
 		{CommentPosted, "comment", true, "the final message was posted"},
+		{ForgeRequestStarted, "forge_request", true, "a change of the forge that the agent has requested is about to be made"},
+		{ForgeRequestEnded, "forge_request", true, "a requested change of the forge was made, refused, failed or skipped"},
 		{JobEnded, "job_end", true, "a job ended, with its totals"},
 		{NetworkRequested, "network", false, "a command requested a connection from the sandbox's proxy; of denied ones the first to each host and port"},
 		{ExtensionChanged, "extension", false, "a program beside the model, such as an MCP server, has started, failed or ended, with its totals"},

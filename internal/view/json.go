@@ -106,6 +106,9 @@ var jsonFields = event.Walk[func(*fields, event.Event)]{
 			f.text("outcome", string(e.RunEnd.Outcome))
 			f.Int("exit_code", int(e.RunEnd.ExitCode)).Int64("elapsed_ms", e.RunEnd.ElapsedMS)
 		},
+
+		event.ForgeRequestStarted: func(f *fields, e event.Event) { f.forgeRequest(e.ForgeRequest) },
+		event.ForgeRequestEnded:   func(f *fields, e event.Event) { f.forgeRequest(e.ForgeRequest) },
 	},
 	Ignores: []event.Type{
 		event.TurnStarted, event.ModelText, event.WarningIssued, // the text has everything
@@ -162,6 +165,13 @@ func (f *fields) comment(c *event.Comment) {
 	f.text("remote", c.Remote)
 	f.Int64("number", c.Number)
 	f.text("comment", c.URL)
+}
+
+func (f *fields) forgeRequest(r *event.ForgeRequest) {
+	f.text("request", r.What())
+	f.text("outcome", string(r.Outcome))
+	f.text("reason", r.Reason)
+	f.text("url", r.URL)
 }
 
 func (f *fields) end(e *event.JobEnd) {

@@ -192,6 +192,7 @@ var states = event.Walk[func(*job, event.Event)]{
 		event.AttemptStarted, event.ReviewEnded, event.Pruned, event.Compacted, event.SessionEnded, event.FilesLeft, event.CommitStarted, event.Committed,
 		event.PublishStarted, event.CommitPublished, event.PullRequestStarted, event.CommentStarted, event.CommentPosted, event.NetworkRequested,
 		event.ExtensionChanged, event.RevertStarted, event.Reverted, event.WarningIssued, event.Sealed, event.TrialEnded,
+		event.ForgeRequestStarted, event.ForgeRequestEnded,
 	},
 }
 

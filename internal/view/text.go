@@ -122,6 +122,18 @@ func commentEntry(c *event.Comment) entry {
 	return info("updated comment %s", c.URL)
 }
 
+// requestEntry formats a requested change of the forge. A warning has those that were refused or failed.
+func requestEntry(r *event.ForgeRequest) entry {
+	switch r.Outcome {
+	case event.RequestDone:
+		return info("request %s: done %s", r.What(), r.URL)
+	case event.RequestSkipped:
+		return info("request %s: skipped: %s", r.What(), r.Reason)
+	case event.RequestRefused, event.RequestFailed:
+	}
+	return entry{}
+}
+
 func networkEntry(n *event.Network) entry {
 	if n.Denied {
 		return warning("%s", n.Denial(""))

@@ -59,6 +59,9 @@ var texts = event.Walk[func(logged) entry]{
 		event.UntrustedRead:    func(e logged) entry { return untrustedEntry(e.Untrusted) },
 		event.WarningIssued:    func(e logged) entry { return warning("%s", e.Warning.Message) },
 		event.RunEnded:         func(e logged) entry { return runEntry(e.RunEnd) },
+
+		event.ForgeRequestStarted: func(e logged) entry { return debug("request: %s", e.ForgeRequest.What()) },
+		event.ForgeRequestEnded:   func(e logged) entry { return requestEntry(e.ForgeRequest) },
 	},
 	Ignores: []event.Type{
 		event.SessionStarted, event.SessionEnded, event.FilesLeft, event.ExtensionChanged, event.RevertStarted, event.Reverted, event.Sealed,

@@ -97,6 +97,14 @@ func (p *jobPage) facts() g.Node {
 	if j.Comment != nil {
 		add("Comment", address(j.Comment.URL))
 	}
+	for _, r := range j.Requests {
+		what := text(r.What() + ": " + strings.TrimSuffix(string(r.Outcome)+": "+r.Reason, ": ") + " ")
+		if r.URL == "" {
+			add("Request", what)
+			continue
+		}
+		add("Request", what, address(r.URL))
+	}
 	if j.Patch != "" {
 		add("Patch", code(j.Patch))
 	}

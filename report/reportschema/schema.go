@@ -85,6 +85,7 @@ func enums() map[string][]string {
 		"baseline.in": places, "verify.in": places, "finding.severity": {"error", "warning", "note"}, "untracked.kind": kinds, "change.kind": kinds,
 		"left_out.by": {"setup", "baseline", "verify", "hook", "build"}, "pull_request.state": {"open", "closed", "merged"},
 		"call.status": {"completed", "error", "denied"}, "decision.effect": {"allow", "deny"}, "review.verdict": {"", "accepted", "rejected", "not_reviewed"}, "review_round.verdict": {"accepted", "rejected", "not_reviewed"}, "extension.status": {"ready", "failed", "absent", "not_needed"},
+		"request.kind": {"label", "issue", "comment"}, "request.outcome": {"done", "refused", "failed", "skipped"},
 	}
 }
 

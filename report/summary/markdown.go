@@ -218,6 +218,11 @@ func (p *page) tableRow(j *report.Job) string {
 	if j.Comment != nil {
 		results = append(results, markdown.Hyperlink("comment", j.Comment.URL))
 	}
+	for _, r := range j.Requests {
+		if r.Outcome == event.RequestDone {
+			results = append(results, markdown.Hyperlink(inline(r.What()), r.URL))
+		}
+	}
 	return fmt.Sprintf("| %s | %s | %s | %d | %s | %s | %s |\n", inline(string(j.Outcome)),
 		codeDetail(j.ID), repository(j, p.by), j.Turns, money.Rounded(j.CostUSD), figures.Duration(j.ElapsedMS), strings.Join(results, ", "))
 }

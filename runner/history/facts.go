@@ -20,7 +20,8 @@ type Facts struct {
 	Prompt    string // of the last attempt
 	Baseline  map[string]event.Baseline
 	Commit    *event.Commit
-	Comment   *event.Comment // that was posted; nil for none
+	Comment   *event.Comment       // that was posted; nil for none
+	Requested []event.ForgeRequest // that were made, of all messages of the job
 	Published Published
 	Sessions  map[string]*Session
 	Left      []event.Left           // in the order of their events
@@ -94,6 +95,7 @@ var facts = event.Walk[func(*Facts, event.Event)]{
 		event.PullRequestStarted: (*Facts).published,
 		event.CommentStarted:     (*Facts).commented,
 		event.CommentPosted:      (*Facts).commented,
+		event.ForgeRequestEnded:  (*Facts).requested,
 		event.JobEnded:           (*Facts).ended,
 		event.Reverted:           func(j *Facts, e event.Event) { j.Reverted = e.Revert },
 		event.UntrustedRead:      func(j *Facts, e event.Event) { j.Untrusted = &e },
@@ -101,7 +103,7 @@ var facts = event.Walk[func(*Facts, event.Event)]{
 	Ignores: []event.Type{
 		event.RunStarted, event.RunEnded, // see Past
 		event.PhaseStarted, event.PhaseEnded, event.CommandStarted, event.CommandEnded, event.ScriptEnded, event.SessionStarted, event.ModelText,
-		event.RequestRetried, event.Pruned, event.Compacted, event.VerifyEnded, event.ChangesFound, event.CommitStarted, event.NetworkRequested,
+		event.RequestRetried, event.Pruned, event.Compacted, event.VerifyEnded, event.ChangesFound, event.CommitStarted, event.ForgeRequestStarted, event.NetworkRequested,
 		event.ExtensionChanged, event.RevertStarted, event.WarningIssued, event.Sealed,
 		event.AblationStarted, event.AblationEnded, // made again from the trials
 	},
@@ -150,6 +152,12 @@ func (j *Facts) commented(e event.Event) {
 	j.Published.Comment.add(e.Comment.URL, e.Comment.Created)
 	if e.Type == event.CommentPosted {
 		j.Comment = e.Comment
+	}
+}
+
+func (j *Facts) requested(e event.Event) {
+	if e.ForgeRequest.Outcome == event.RequestDone {
+		j.Requested = append(j.Requested, *e.ForgeRequest)
 	}
 }
 

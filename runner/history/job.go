@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
 )
 
@@ -158,6 +159,14 @@ func (j Job) Pull() Pull {
 		p.URL = "" // it is updated
 	}
 	return p
+}
+
+// Requested returns the changes of the forge that the job has made because its agent requested them.
+func (j Job) Requested() []event.ForgeRequest {
+	if j.Facts == nil {
+		return nil
+	}
+	return j.Facts.Requested
 }
 
 // Comments returns what is known of the comment with the job's final message. posted: it was

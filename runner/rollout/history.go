@@ -93,7 +93,7 @@ var records = event.Walk[func(*Run, event.Event)]{
 		event.Compacted, event.SessionEnded, event.VerifyEnded, event.FilesLeft, event.ChangesFound, event.CommitStarted, event.Committed,
 		event.PublishStarted, event.PullRequestStarted, event.CommentStarted, event.CommentPosted, event.NetworkRequested, event.ExtensionChanged, event.UntrustedRead,
 		event.RevertStarted, event.Reverted, event.WarningIssued, event.RunEnded, event.Sealed,
-		event.AblationStarted, event.TrialEnded, event.AblationEnded,
+		event.AblationStarted, event.TrialEnded, event.AblationEnded, event.ForgeRequestStarted, event.ForgeRequestEnded,
 	},
 }
 
