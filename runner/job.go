@@ -17,6 +17,8 @@ type job struct {
 	run  *run
 	opts *Options // of the run
 	slot func()   // frees the job's slot when only its publishing is left
+
+	answered map[string]bool // requests of the agent that have an outcome, by id
 }
 
 // phase is one step of a job. If run returns nil, the next phase runs.
@@ -43,9 +45,9 @@ func (j *job) phases(p *progress) []phase {
 		return []phase{{
 			name: "publish", run: func(ctx context.Context) *ending.Stop {
 				l := j.landEarlier()
-				return ending.First(ctx, l.publish, l.comment)
+				return ending.First(ctx, l.publish, l.comment, l.requests)
 			},
-			queued: func() bool { return j.Spec.Publish.Pushes() || comments(j) },
+			queued: func() bool { return j.Spec.Publish.Pushes() || comments(j) || j.Spec.Requests.Made() },
 		}}
 	}
 	return []phase{
@@ -81,8 +83,10 @@ func (j *job) phases(p *progress) []phase {
 			return ending.First(ctx, p.landing.commit, p.landing.afterCommit)
 		}},
 		{
-			name: "publish", run: func(ctx context.Context) *ending.Stop { return ending.First(ctx, p.landing.publish, p.landing.comment) },
-			queued: func() bool { return p.landing.publishes() || comments(j) },
+			name: "publish", run: func(ctx context.Context) *ending.Stop {
+				return ending.First(ctx, p.landing.publish, p.landing.comment, p.landing.requests)
+			},
+			queued: func() bool { return p.landing.publishes() || comments(j) || makesRequests(j, p.result) },
 		},
 	}
 }
@@ -92,7 +96,7 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 	// Saving a patch and removing the worktree use a context that is not cancelled by
 	// signals.
 	after := context.WithoutCancel(ctx)
-	p := &progress{result: resultOf(j.History.Facts, j.Spec.Schema)}
+	p := &progress{result: resultOf(j.History.Facts, j.Spec)}
 	release := sync.OnceFunc(func() {
 		if p.site != nil {
 			p.site.Release(after, p.unsaved())
@@ -138,6 +142,9 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 		} else if bad.Code != end.Code && !bad.Code.Cause().Unnamed() {
 			j.Warn(bad.Detail)
 		}
+	}
+	if end != nil {
+		j.skipRequests(p.result)
 	}
 	file, failed := j.writeOutput(ctx, p.result)
 	if failed != nil && end != nil {

@@ -41,7 +41,7 @@ func (j *job) landEarlier() *landed {
 	j.Emit(event.Event{Type: event.Committed, Commit: &c})
 	l := &landed{job: j, site: &site.Site{Origin: j.Start.Origin}, made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
 	if j.Start.Own && j.History.Facts != nil {
-		l.result, l.baseline = resultOf(j.History.Facts, j.Spec.Schema), slices.Collect(maps.Values(j.History.Baseline))
+		l.result, l.baseline = resultOf(j.History.Facts, j.Spec), slices.Collect(maps.Values(j.History.Baseline))
 	}
 	return l
 }

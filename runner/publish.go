@@ -42,7 +42,7 @@ func (l *landed) publish(ctx context.Context) *ending.Stop {
 func (l *landed) publication() *publish.Publication {
 	p := &publish.Publication{
 		PushOptions: remote.PushOptions{Remote: l.job.Start.Remote, Commit: l.made.Hash, Branch: l.made.Branch, Expect: l.job.Start.Lease},
-		From:        l.site.Origin.Git, OnBase: l.site.InPlace, Base: l.site.Base, Saved: "saved as a patch", Emit: l.job.Emit,
+		From:        l.site.Origin.Git, OnBase: l.site.InPlace, Base: l.site.Base, Saved: "saved as a patch", Emit: l.emit,
 	}
 	if l.job.Start.Earlier.Hash != "" {
 		p.Saved = "on the branch"
@@ -59,6 +59,14 @@ func (l *landed) publication() *publish.Publication {
 		}
 	}
 	return p
+}
+
+// emit emits an event of the publication.
+func (l *landed) emit(e event.Event) {
+	if p := e.Published; p != nil && p.PullRequest != nil {
+		l.pull = p.PullRequest.Number
+	}
+	l.job.Emit(e)
 }
 
 // facts returns the contents of the pull request's texts.

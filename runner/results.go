@@ -6,20 +6,21 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/session"
+	"github.com/millhand/millhand/runner/agent"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
+	"github.com/millhand/millhand/tasks"
 )
 
-// resultOf returns what earlier processes did of a job's sessions. schema is that of its
-// final message, nil for none.
-func resultOf(past *history.Facts, schema map[string]any) *ending.Result {
+// resultOf returns what earlier processes did of a job's sessions.
+func resultOf(past *history.Facts, spec tasks.Job) *ending.Result {
 	r := ending.NoResult()
 	if past == nil {
 		return r
 	}
 	r.Attempts, r.Final, r.Review = past.Attempts, past.Final, event.LastReview(past.Reviews)
-	if schema != nil && past.Final != "" {
-		r.Output = session.Document(schema, past.Final)
+	if schema := agent.FinalSchema(spec); schema != nil && past.Final != "" {
+		agent.Take(spec, session.End{Text: past.Final, Output: session.Document(schema, past.Final)}, r)
 	}
 	for _, s := range past.Sessions {
 		totals, _ := s.Totals()

@@ -10,6 +10,9 @@ type Requests struct {
 	Skip                              string `json:",omitempty"` // why none is made; "" if they are
 }
 
+// Made reports whether requests can be made; nil allows none.
+func (r *Requests) Made() bool { return r != nil && r.Skip == "" }
+
 // NeedThread reports whether requests need an issue or pull request.
 func (r Requests) NeedThread() bool { return r.MaxLabels+r.MaxComments > 0 }
 

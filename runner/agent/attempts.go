@@ -129,10 +129,7 @@ func (w *work) attempts(ctx context.Context) (end *ending.Stop) {
 		}
 		w.idle(ctx, last)
 		needless := needsNoFiles(w) && w.site.Waive()
-		if last.Text != "" {
-			w.result.Final = last.Text
-		}
-		w.result.Output = last.Output
+		Take(w.job.Spec, last, &w.result)
 		if end := ending.OfSession(ctx, last); end != nil {
 			if end.Code == event.CodeRunBudget && main.Totals().Turns == 0 {
 				end.Code = event.CodeBudget // as if it had not been begun, which is a matter of moments

@@ -44,7 +44,7 @@ func (s sessionSpec) schema() map[string]any {
 	if s.parent != "" {
 		return nil
 	}
-	return s.task.Schema
+	return FinalSchema(s.task)
 }
 
 // open is an open session.

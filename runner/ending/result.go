@@ -9,8 +9,9 @@ import (
 // Result is what the sessions of a job have produced.
 type Result struct {
 	Attempts int
-	Final    string          // the model's final message
-	Output   json.RawMessage // the final response, if there is an output schema
+	Final    string               // the model's final message
+	Output   json.RawMessage      // the final response, if there is an output schema
+	Requests []event.ForgeRequest // of the final response, if the task allows any
 	Totals   event.Totals
 	Review   *event.Review // the last one, with the objections that are left; nil for none
 }

@@ -3,31 +3,64 @@ package preflight
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/gitops/remote"
+	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/runner/publish"
 	"github.com/millhand/millhand/tasks"
 )
 
 // comment checks before the job costs anything that its final message can be posted.
-func (p *checker) comment(ctx context.Context, j tasks.Job, s *Start) error {
+func (p *checker) comment(ctx context.Context, j tasks.Job, s *Start) (err error) {
+	if s.Comment, err = p.thread(j, "publish.comment"); err != nil {
+		return err
+	}
+	return s.checked("prepare the comment", s.Comment.CheckComment(ctx, *j.Comment))
+}
+
+// requests does the same for what the agent may request.
+func (p *checker) requests(ctx context.Context, j tasks.Job, s *Start) (err error) {
+	const key = "publish.requests"
+	if s.Requests.CommentTarget, err = p.thread(j, key); err != nil {
+		return err
+	}
+	on := j.Requests.Thread
+	switch {
+	case !j.Requests.NeedThread():
+	case strings.EqualFold(on.Repo, s.Requests.Repo.String()):
+		s.Requests.Thread = forge.Thread{Number: on.Number, Issue: on.Issue}
+	case j.Pull != nil: // its number is known when it exists
+	case on.Number != 0:
+		return refuse(event.CodeRemote, "%s: labels and comments are for the issue or pull request of the event, which is in %s, not in %s; set publish.mode: pr for the job's own", key, textcut.OneLine(on.Repo), s.Requests.Repo)
+	default:
+		return refuse(event.CodeRemote, "%s: labels and comments are for the issue or pull request of the event, and there is no event with one (GITHUB_EVENT_PATH); set publish.mode: pr for the job's own", key)
+	}
+	return s.checked("prepare the requests", s.Requests.Check(ctx, key, s.Requests.Thread, false))
+}
+
+// thread returns where a key of the manifest writes to.
+func (p *checker) thread(j tasks.Job, key string) (publish.CommentTarget, error) {
 	url, err := p.origins.remoteURL(j)
 	if err != nil {
-		return refuse(event.CodeRemote, "publish.comment: %w", err)
+		return publish.CommentTarget{}, refuse(event.CodeRemote, "%s: %w", key, err)
 	}
 	if p.Forge == nil {
-		return refuse(event.CodeRemote, "publish.comment: no forge is known")
+		return publish.CommentTarget{}, refuse(event.CodeRemote, "%s: no forge is known", key)
 	}
 	client, at, err := p.Forge(url)
 	if err != nil {
-		return refuse(event.CodeRemote, "publish.comment: %w", err)
+		return publish.CommentTarget{}, refuse(event.CodeRemote, "%s: %w", key, err)
 	}
-	s.Comment = publish.CommentTarget{Client: client, Repo: at, Remote: remote.Repo{URL: url}.String()}
-	err = s.Comment.CheckComment(ctx, *j.Comment)
+	return publish.CommentTarget{Client: client, Repo: at, Remote: remote.Repo{URL: url}.String()}, nil
+}
+
+// checked returns the refusal of a check; a forge that can't be asked now fails only the job.
+func (s *Start) checked(what string, err error) error {
 	if errors.Is(err, forge.ErrUnreachable) || errors.Is(err, forge.ErrLimited) {
-		s.Skip = notFetched("prepare the comment", err)
+		s.Skip = notFetched(what, err)
 		return nil
 	}
 	return refusal(err)

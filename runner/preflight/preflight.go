@@ -227,6 +227,9 @@ func Check(ctx context.Context, plan *tasks.Plan, look Options) (*Result, error)
 		if err == nil && s.Skip == nil && j.Comment != nil && !p.Local {
 			err = p.comment(ctx, j, &s)
 		}
+		if err == nil && s.Skip == nil && j.Requests.Made() && !p.Local {
+			err = p.requests(ctx, j, &s)
+		}
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}

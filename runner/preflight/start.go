@@ -35,12 +35,13 @@ type Start struct {
 	files      *state.Snapshot // of the base, if the preflight has read them and the job is one of the first: keeps them in memory
 	Skip       *ending.Stop    // why the job is not started; nil if it is
 
-	Earlier event.Commit          // that is only to be pushed: of an earlier run or an earlier process of this one; the zero value for none
-	Own     bool                  // earlier is of this run
-	Onto    Rebase                // the zero value unless the job's commits are applied to base
-	Comment publish.CommentTarget // where its final message is posted; the zero value for nowhere
-	Pull    publish.Target        // where its pull request goes; the zero value for none
-	Signer  publish.Signing       // of commits that the forge makes; the zero value for others
+	Earlier  event.Commit          // that is only to be pushed: of an earlier run or an earlier process of this one; the zero value for none
+	Own      bool                  // earlier is of this run
+	Onto     Rebase                // the zero value unless the job's commits are applied to base
+	Comment  publish.CommentTarget // where its final message is posted; the zero value for nowhere
+	Requests publish.Requests      // where the changes go that its agent requests, without the job; the zero value for nowhere
+	Pull     publish.Target        // where its pull request goes; the zero value for none
+	Signer   publish.Signing       // of commits that the forge makes; the zero value for others
 	// noWorkflows is why the push can't contain changes of GitHub's workflows; "" if it can,
 	// or it is unknown.
 	NoWorkflows string

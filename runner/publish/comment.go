@@ -44,23 +44,29 @@ type Comment struct {
 // CheckComment checks that a comment can be posted. The error is a [*Failure], or that of a
 // forge that can't be asked now: [forge.ErrUnreachable] or [forge.ErrLimited].
 func (t CommentTarget) CheckComment(ctx context.Context, c tasks.Comment) error {
+	return t.Check(ctx, "publish.comment", thread(c), c.Inline)
+}
+
+// Check is CheckComment for the thread that a key of the manifest writes to; the zero value checks only the repository.
+// onLines requires that the thread has a diff.
+func (t CommentTarget) Check(ctx context.Context, key string, on forge.Thread, onLines bool) error {
 	repo, err := t.Client.Repo(ctx, t.Repo)
 	if err == nil && repo.Archived {
-		return refuse(event.CodeRemote, "publish.comment: %s is archived", t.Repo)
+		return refuse(event.CodeRemote, "%s: %s is archived", key, t.Repo)
 	}
-	if err == nil {
-		err = t.Client.CheckThread(ctx, t.Repo, thread(c))
+	if err == nil && on.Number != 0 {
+		err = t.Client.CheckThread(ctx, t.Repo, on)
 	}
-	if err == nil && c.Inline {
-		_, err = t.Client.Pull(ctx, t.Repo, c.Number)
+	if err == nil && onLines {
+		_, err = t.Client.Pull(ctx, t.Repo, on.Number)
 	}
 	switch {
 	case err == nil || errors.Is(err, forge.ErrUnreachable) || errors.Is(err, forge.ErrLimited):
 		return err
 	case errors.Is(err, forge.ErrDenied):
-		return refuse(event.CodeRemote, "publish.comment: %v: the token must be able to read and write issues and pull requests", err)
+		return refuse(event.CodeRemote, "%s: %v: the token must be able to read and write issues and pull requests", key, err)
 	}
-	return refuse(event.CodeRemote, "publish.comment: %v", err)
+	return refuse(event.CodeRemote, "%s: %v", key, err)
 }
 
 func thread(c tasks.Comment) forge.Thread { return forge.Thread{Number: c.Number, Issue: c.Issue} }
@@ -99,12 +105,16 @@ func (c *Comment) ours(url string) bool { return c.Earlier.created(url) || url !
 
 // marker returns what identifies the comment among those of the token's user.
 func (c *Comment) marker() string {
-	of := c.Job
-	if !c.Spec.Sticky {
-		of += "\x00" + c.Facts.Run
+	if c.Spec.Sticky {
+		return markerOf("comment", c.Job)
 	}
-	sum := sha256.Sum256([]byte(of))
-	return "comment-" + hex.EncodeToString(sum[:8])
+	return markerOf("comment", c.Job, c.Facts.Run)
+}
+
+// markerOf returns a marker that identifies something by names.
+func markerOf(kind string, names ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(names, "\x00")))
+	return kind + "-" + hex.EncodeToString(sum[:8])
 }
 
 // Comment returns the text of a comment with the final message of the agent.

@@ -42,7 +42,7 @@ func cell(text string) string { return cellHead(text, printable.Width) }
 func cellHead(text string, n int) string { return unmarked(markdown.Line(printable.Line(text, n))) }
 
 func titleText(text string) string {
-	return textcut.Head(printable.Line(strings.ReplaceAll(textcut.Plain(text), "@", "@"+printable.Pause), maxTitle), maxTitle, "...")
+	return textcut.Head(strings.ReplaceAll(printable.Line(textcut.Plain(text), maxTitle), "@", "@"+printable.Pause), maxTitle, "...")
 }
 
 func bodyText(text string) string { return textcut.Head(text, maxBody, truncated) }

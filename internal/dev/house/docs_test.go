@@ -1,6 +1,7 @@
 package house
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -54,6 +55,11 @@ func TestManifestsOfTheDocuments(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	const event = `{"issue": {"number": 7, "title": "Crash", "body": "It crashes."}, "repository": {"full_name": "acme/api"}}`
+	if err := os.WriteFile(filepath.Join(top, "event.json"), []byte(event), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{"HOME": "/h", "GITHUB_EVENT_PATH": filepath.Join(top, "event.json")}
 	n := 0
 	for _, name := range documents(t) {
 		for _, block := range yamlBlock.FindAllStringSubmatch(read(t, name), -1) {
@@ -66,12 +72,7 @@ func TestManifestsOfTheDocuments(t *testing.T) {
 			if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			getenv := func(name string) string {
-				if name == "HOME" {
-					return "/h"
-				}
-				return "7"
-			}
+			getenv := func(name string) string { return cmp.Or(env[name], "7") }
 			if _, err := expand.Load(t.Context(), []string{file}, tasks.Options{Dir: dir, Getenv: getenv}); err != nil {
 				var problems problem.List
 				errors.As(err, &problems)

@@ -47,6 +47,9 @@ func (s *Server) issue(repo string, number int64) *Issue {
 	}
 	i := &Issue{Repo: repo, Number: number}
 	s.issues = append(s.issues, i)
+	if r := s.repo(repo); r != nil {
+		r.lastPull = max(r.lastPull, number)
+	}
 	return i
 }
 

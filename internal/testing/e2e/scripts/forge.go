@@ -253,3 +253,13 @@ func forgeNotes(ts *testscript.TestScript, neg bool, _ []string) {
 		fmt.Fprintf(ts.Stdout(), "%s %d issue=%t %s%s: %s\n", n.Repo, n.Number, n.Issue, n.Author, where, n.Body)
 	}
 }
+
+// forgeIssues prints the issues that were created or labelled.
+func forgeIssues(ts *testscript.TestScript, neg bool, _ []string) {
+	for _, i := range forgeOf(ts).Issues() {
+		if neg {
+			ts.Fatalf("there is an issue: %s", i.Title)
+		}
+		fmt.Fprintf(ts.Stdout(), "%s %d labels=%v %s: %s\n%s\n", i.Repo, i.Number, i.Labels, i.Author, i.Title, i.Body)
+	}
+}

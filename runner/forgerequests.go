@@ -1,0 +1,77 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/forge"
+	"github.com/millhand/millhand/runner/ending"
+	"github.com/millhand/millhand/runner/requests"
+)
+
+// requested returns what the agent has requested in the final message, with what the task decides about it.
+func (j *job) requested(r *ending.Result) []event.ForgeRequest {
+	if j.Spec.Requests == nil || r == nil {
+		return nil
+	}
+	return requests.Decide(*j.Spec.Requests, r.Requests, j.History.Requested(), j.opts.Redact.Text)
+}
+
+// makesRequests reports whether the job may write to the forge what its agent requests.
+func makesRequests(j *job, r *ending.Result) bool {
+	return j.Spec.Requests.Made() && r != nil && len(r.Requests) > 0
+}
+
+// requests makes the changes of the forge that the agent has requested.
+func (l *landed) requests(ctx context.Context) *ending.Stop {
+	j, failed := l.job, (*ending.Stop)(nil)
+	all := j.requested(l.result)
+	if len(all) == 0 {
+		return nil
+	}
+	to := j.Start.Requests
+	to.Job, to.Facts, to.Thread = j.Spec.ID, l.facts(), cmp.Or(to.Thread, forge.Thread{Number: l.pull})
+	for _, one := range all {
+		if one.Outcome == "" {
+			j.Emit(event.Event{Type: event.ForgeRequestStarted, ForgeRequest: &one})
+			url, err := to.Make(ctx, one)
+			if err != nil && ctx.Err() != nil {
+				return ending.Of(ctx)
+			}
+			one.Outcome, one.URL = event.RequestDone, url
+			if err != nil {
+				one.Outcome, one.Reason = event.RequestFailed, err.Error()
+				failed = &ending.Stop{Code: event.CodeForge, Detail: fmt.Sprintf("%s: %v", one.What(), err)}
+			}
+		}
+		j.decided(one)
+	}
+	return failed
+}
+
+// decided reports the outcome of a request.
+func (j *job) decided(one event.ForgeRequest) {
+	if j.answered == nil {
+		j.answered = map[string]bool{}
+	}
+	j.answered[one.ID] = true
+	if one.Outcome == event.RequestRefused || one.Outcome == event.RequestFailed {
+		j.Warn(fmt.Sprintf("request %s: %s: %s", one.What(), one.Outcome, one.Reason))
+	}
+	j.Emit(event.Event{Type: event.ForgeRequestEnded, ForgeRequest: &one})
+}
+
+// skipRequests reports the requests of a job that has ended without making them.
+func (j *job) skipRequests(r *ending.Result) {
+	for _, one := range j.requested(r) {
+		if j.answered[one.ID] {
+			continue
+		}
+		if one.Outcome == "" {
+			one.Outcome, one.Reason = event.RequestSkipped, "the job did not pass"
+		}
+		j.decided(one)
+	}
+}
