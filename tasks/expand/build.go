@@ -96,12 +96,12 @@ func (b *builder) checkManifests() {
 		checkUnknownPrices(m)
 		for _, p := range m.Prices {
 			if what, fix := b.models.provider(p.Model); what != "" && !slices.Contains(manifest.LaterProviders, manifest.PrefixOf(p.Model)) {
-				p.KeyProblem(what, fix)
+				p.Value.KeyProblem(what, fix)
 			}
 			b.models.checkPrice(p)
 			before, twice := prices[p.Model]
 			if twice && tasks.Digest(before.Price) != tasks.Digest(p.Price) {
-				p.KeyProblem(fmt.Sprintf("the price of %s differs from the one at %s", problem.Quote(p.Model), before.RuleSource()), "state it once")
+				p.Value.KeyProblem(fmt.Sprintf("the price of %s differs from the one at %s", problem.Quote(p.Model), before.Value.RuleSource()), "state it once")
 			}
 			prices[p.Model] = p
 		}
@@ -163,7 +163,7 @@ func locate(u *form.Uses, drafts []*draft, manifests []*manifest.Manifest) {
 	for _, d := range drafts {
 		u.Places["output of "+d.job.ID] = d.task.Value
 		u.Places["job "+d.job.ID] = d.task.Value
-		if d.repo != nil && d.repo.Src != nil {
+		if d.repo != nil && d.repo.Value.Src != nil {
 			u.Places["job "+d.job.ID] = d.repo.Value
 		}
 	}

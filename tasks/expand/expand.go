@@ -40,7 +40,7 @@ func expandTasks(l *loaded) []*draft {
 // mentionOf is where to speak of the number of a task's jobs.
 func mentionOf(t *manifest.Task) form.Value {
 	switch {
-	case t.Matrix.Src != nil:
+	case t.Matrix.Value.Src != nil:
 		return t.Matrix.Value
 	case t.ID.Src != nil:
 		return t.ID.Value

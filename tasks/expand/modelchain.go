@@ -146,8 +146,8 @@ func (n *modelNames) checkPrice(p manifest.Price) {
 	if !ok && n.Options.Known != nil {
 		known, ok = n.Options.Known(p.Model)
 	}
-	if p.Src.Policies.IsUntrusted() || !ok || p.Below(known) {
-		p.Refused(policy.Budget, "a price for "+problem.Quote(p.Model), "")
+	if p.Value.Src.Policies.IsUntrusted() || !ok || p.Below(known) {
+		p.Value.Refused(policy.Budget, "a price for "+problem.Quote(p.Model), "")
 	}
 }
 

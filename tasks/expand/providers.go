@@ -38,11 +38,11 @@ func newProviders(l *loaded, x *planTexts) *providerSet {
 func checkFacts(l *loaded, provider string, m manifest.ModelFacts) {
 	if m.Like != "" && l.Options.Known != nil {
 		if _, ok := l.Options.Known(m.Like); !ok {
-			m.KeyProblem("like: "+problem.Quote(m.Like)+" is not in the price table", "see millhand models, or state the prices")
+			m.Value.KeyProblem("like: "+problem.Quote(m.Like)+" is not in the price table", "see millhand models, or state the prices")
 		}
 	}
 	name := provider + "/" + m.Name
 	if _, stated := l.Options.Policies.Price(name); !stated && (m.Like != "" || m.Priced()) {
-		m.Refused(policy.Budget, "a price for "+problem.Quote(name), "")
+		m.Value.Refused(policy.Budget, "a price for "+problem.Quote(name), "")
 	}
 }

@@ -19,7 +19,7 @@ func planRollout(l *loaded, drafts []*draft) *tasks.Rollout {
 		case first == nil:
 			first = m.Rollout
 		case tasks.Digest(m.Rollout.Rollout) != tasks.Digest(first.Rollout):
-			m.Rollout.KeyProblem(fmt.Sprintf("the rollout differs from the one at %s", first.Position()), "state it once: it holds for all manifests of a run")
+			m.Rollout.Value.KeyProblem(fmt.Sprintf("the rollout differs from the one at %s", first.Value.Position()), "state it once: it holds for all manifests of a run")
 		}
 	}
 	if first == nil || l.Options.Overrides.NoRollout {

@@ -12,7 +12,7 @@ import (
 
 // ModelFacts are the facts of a model of a provider in a manifest.
 type ModelFacts struct {
-	form.Value
+	Value form.Value
 	tasks.ModelFacts
 	Name  string
 	tiers []tier
@@ -20,7 +20,7 @@ type ModelFacts struct {
 
 // tier is a tier of a price before its defaults are filled in.
 type tier struct {
-	form.Value
+	Value form.Value
 	money.Tier
 	cacheRead, cacheWrite *money.USD
 }
@@ -66,7 +66,7 @@ func filledTiers(model string, tiers []tier) []money.Tier {
 	var all []money.Tier
 	for _, t := range tiers {
 		if slices.ContainsFunc(all, func(other money.Tier) bool { return other.From == t.From }) {
-			t.KeyProblem("duplicate tier", "write each start once")
+			t.Value.KeyProblem("duplicate tier", "write each start once")
 		}
 		t.Rates = prices.Rates(model, t.Input, t.Output).WithCache(t.cacheRead, t.cacheWrite)
 		all = append(all, t.Tier)

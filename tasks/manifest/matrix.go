@@ -15,7 +15,7 @@ import (
 // matches. An entry of include adds its other values to each combination that
 // it agrees with; without one, it is one more combination.
 type matrix struct {
-	form.Value
+	Value   form.Value
 	axes    []axis
 	Include []cells
 	exclude []cells

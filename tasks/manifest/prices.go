@@ -10,7 +10,7 @@ import (
 
 // Price is the price of a model in a manifest.
 type Price struct {
-	form.Value
+	Value form.Value
 	money.Price
 	Model string
 	tiers []tier

@@ -18,7 +18,7 @@ const maxWaves = 100
 
 // Rollout is a rollout as it is written.
 type Rollout struct {
-	form.Value
+	Value form.Value
 	tasks.Rollout
 	Canaries   []form.Text
 	Conditions advance

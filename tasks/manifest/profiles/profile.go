@@ -16,7 +16,7 @@ import (
 
 // Body is a profile as a file defines it.
 type Body struct {
-	form.Value
+	Value    form.Value
 	Title    string
 	extends  *form.Text
 	rules    []Rule

@@ -20,7 +20,7 @@ import (
 
 // Repo is a repository as a manifest or a list names it.
 type Repo struct {
-	form.Value
+	Value form.Value
 	tasks.Repo
 	Written string // the path or URL as the manifest or list has it, cleaned; the same on every machine
 	ID      string // the same for every way to write one repository, or directory of one
@@ -54,7 +54,7 @@ func readRepos(v form.Value, one form.Of[[]Repo]) (List, bool) {
 	for i := range all {
 		r := &all[i]
 		if before := first[r.ID]; before != nil {
-			r.Problem(fmt.Sprintf("duplicate repository %s, first %s", problem.Quote(r.Written), r.SeenFrom(before.Origin)), "keep one of them")
+			r.Value.Problem(fmt.Sprintf("duplicate repository %s, first %s", problem.Quote(r.Written), r.Value.SeenFrom(before.Value.Origin)), "keep one of them")
 			continue
 		}
 		first[r.ID] = r

@@ -34,7 +34,7 @@ func sourceKeys() []string {
 
 // sourceEntry is a source at its position in a manifest.
 type sourceEntry struct {
-	form.Value
+	Value form.Value
 	tasks.Source
 }
 
@@ -178,7 +178,7 @@ func (in *Lists) WithHosts(forges []tasks.Forge) []tasks.Forge {
 		case at < 0:
 			forges = append(forges, tasks.Forge{Host: s.Host, Kind: s.Kind, Source: s.At})
 		case forges[at].Kind != s.Kind && forges[at].Kind != "":
-			s.Problem(fmt.Sprintf("the kind of %s is %s, and not %s", s.Host, forges[at].Kind, s.Kind), "correct one of them; it is also stated at "+forges[at].Source)
+			s.Value.Problem(fmt.Sprintf("the kind of %s is %s, and not %s", s.Host, forges[at].Kind, s.Kind), "correct one of them; it is also stated at "+forges[at].Source)
 		}
 	}
 	return forges
