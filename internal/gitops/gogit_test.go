@@ -3,9 +3,11 @@ package gitops
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +18,8 @@ import (
 	"github.com/go-git/go-git/v5/config"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/cache"
+	"github.com/go-git/go-git/v5/plumbing/format/gitattributes"
+	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/storage/filesystem"
@@ -38,6 +42,12 @@ var goGitLoses = []struct {
 	{"settings of included files", "gitdir/include.go", losesIncluded},
 	{"line endings by attributes", "content", losesLineEndings},
 	{"info/exclude", "state/ignored.go", losesExclude},
+	{"attributes of patterns that negate a class", "gitdir/attributes.go", losesAttributes},
+	{"binary files in patches", "state/patch.go", losesBinary},
+	{"names with newlines in patches", "state/patch.go", losesNames},
+	{"objects of a repository that others borrow from", "objectdb/objects.go", losesAlternates},
+	{"memory for the indexes of packs", "objectdb/packindex.go", losesMemory},
+	{"differences of objects from their hashes", "objectdb/stored.go", losesHashes},
 	{"repositories with sparse checkouts", "gitdir/worktreeconfig.go", losesSparse},
 	{"a commit on a branch that git pack-refs packs", "gitdir/lock.go", losesToPackRefs},
 	{"a branch whose file is being written", "gitdir/lock.go", losesTorn},
@@ -189,6 +199,111 @@ func losesExclude(t *testing.T, s *gittest.Sandbox) bool {
 	s.Write(".git/info/exclude", "secret\n", "secret", "x\n")
 	addAll(t, s)
 	return strings.Contains(s.Run("ls-files"), "secret")
+}
+
+func losesAttributes(t *testing.T, s *gittest.Sandbox) bool {
+	const line = "[!b]* special"
+	s.Write(".gitattributes", line+"\n")
+	if out := s.Run("check-attr", "special", "a"); !strings.HasSuffix(out, "special: set") {
+		t.Fatal(out)
+	}
+	lines, err := gitattributes.ReadAttributes(strings.NewReader(line), nil, false)
+	must(t, err)
+	found, _ := gitattributes.NewMatcher(lines).Match([]string{"a"}, nil)
+	return found["special"] == nil || !found["special"].IsSet()
+}
+
+func losesBinary(t *testing.T, s *gittest.Sandbox) bool {
+	return losesInPatch(t, s, "image", binaryText)
+}
+
+func losesNames(t *testing.T, s *gittest.Sandbox) bool {
+	return losesInPatch(t, s, "two\nlines", "x\n")
+}
+
+// losesInPatch applies the patch of a new file where its content is unknown.
+func losesInPatch(t *testing.T, s *gittest.Sandbox, name, content string) bool {
+	t.Helper()
+	clone := s.At(filepath.Join(s.Home, "clone"))
+	s.Run("clone", "-q", s.Root, clone.Root)
+	before := s.Run("rev-parse", "HEAD")
+	s.Write(name, content)
+	after := s.Commit()
+	repo, err := git.PlainOpen(s.Root)
+	must(t, err)
+	from, err := repo.CommitObject(plumbing.NewHash(before))
+	must(t, err)
+	to, err := repo.CommitObject(plumbing.NewHash(after))
+	must(t, err)
+	patch, err := from.Patch(to)
+	if err != nil {
+		t.Log(err)
+		return true
+	}
+	apply := clone.Command("apply", "--index")
+	apply.Stdin = strings.NewReader(patch.String())
+	return apply.Run() != nil || clone.Run("write-tree") != s.Run("rev-parse", after+"^{tree}")
+}
+
+func losesAlternates(t *testing.T, s *gittest.Sandbox) bool {
+	clone := s.At(filepath.Join(s.Home, "clone"))
+	s.Run("clone", "-q", "--shared", s.Root, clone.Root)
+	repo, err := git.PlainOpen(clone.Root)
+	must(t, err)
+	_, err = repo.CommitObject(plumbing.NewHash(clone.Run("rev-parse", "HEAD")))
+	return err != nil
+}
+
+// losesMemory: an index is in memory with its pack's objects by offset. Ours is read where an object is looked up.
+func losesMemory(t *testing.T, _ *gittest.Sandbox) bool {
+	const objects = 200_000
+	file := indexOf(t, objects)
+	before := used()
+	idx := idxfile.NewMemoryIndex()
+	must(t, idxfile.NewDecoder(bytes.NewReader(file)).Decode(idx))
+	_, err := idx.FindHash(12)
+	must(t, err)
+	n := (used() - before) / objects
+	runtime.KeepAlive(idx)
+	runtime.KeepAlive(file)
+	t.Logf("%d bytes for an object", n)
+	return n > 40
+}
+
+// indexOf returns the index of a pack.
+func indexOf(t *testing.T, objects uint64) []byte {
+	t.Helper()
+	w := &idxfile.Writer{}
+	for i := range objects {
+		w.Add(plumbing.ComputeHash(plumbing.BlobObject, fmt.Append(nil, i)), 12+20*i, 0)
+	}
+	must(t, w.OnFooter(plumbing.ZeroHash))
+	idx, err := w.Index()
+	must(t, err)
+	var file bytes.Buffer
+	_, err = idxfile.NewEncoder(&file).Encode(idx)
+	must(t, err)
+	return file.Bytes()
+}
+
+// used returns how much memory is in use.
+func used() int64 {
+	runtime.GC()
+	var now runtime.MemStats
+	runtime.ReadMemStats(&now)
+	return int64(now.HeapAlloc) //nolint:gosec // a size
+}
+
+// losesHashes exchanges the contents of two objects, as a damaged disk might.
+func losesHashes(t *testing.T, s *gittest.Sandbox) bool {
+	file := func(name string) string {
+		hash := s.Run("rev-parse", "HEAD:"+name)
+		return filepath.Join(s.Root, ".git/objects", hash[:2], hash[2:])
+	}
+	hash := plumbing.NewHash(s.Run("rev-parse", "HEAD:a"))
+	must(t, os.Rename(file("b"), file("a")))
+	_, err := storage(s, nil).EncodedObject(plumbing.BlobObject, hash)
+	return err == nil
 }
 
 func losesSparse(_ *testing.T, s *gittest.Sandbox) bool {
