@@ -11,19 +11,22 @@ import (
 	"github.com/millhand/millhand/internal/testing/gittest"
 )
 
+// configTexts are configuration files that git accepts.
+var configTexts = []string{
+	"[core]\n\tautocrlf = input ; comment\n\texcludesFile = \"a # b\" c\n",
+	"[core] bare\n[CORE]Bare=no\\\n pe\n",
+	"[remote \"a\\\"b\"]\n\turl = x\\ty\n\turl =\n[remote.C]\n\turl = 1\n",
+	"\xef\xbb\xbf[filter \"lfs\"]\r\n\tclean = git-lfs clean -- %f\r\n\trequired\r\n",
+	"[includeIf \"gitdir:~/x/\"]\n\tpath = y # z\n",
+	"[A]A\n[A \"\"]A\n[b.]c=1\n[b]c=2\n",
+	"[A]\nA=\"\" 0\n[A.b] c=0\r0\n[a \"B\\\\c\"]d=e\\tf\\\n",
+}
+
 // FuzzConfigIsReadAsGitReadsIt compares the values of configuration files with those
 // that git prints. A file that git accepts is refused only for a NUL or a section without
 // a name.
 func FuzzConfigIsReadAsGitReadsIt(f *testing.F) {
-	for _, seed := range []string{
-		"[core]\n\tautocrlf = input ; comment\n\texcludesFile = \"a # b\" c\n",
-		"[core] bare\n[CORE]Bare=no\\\n pe\n",
-		"[remote \"a\\\"b\"]\n\turl = x\\ty\n\turl =\n[remote.C]\n\turl = 1\n",
-		"\xef\xbb\xbf[filter \"lfs\"]\r\n\tclean = git-lfs clean -- %f\r\n\trequired\r\n",
-		"[includeIf \"gitdir:~/x/\"]\n\tpath = y # z\n",
-		"[A]A\n[A \"\"]A\n[b.]c=1\n[b]c=2\n",
-		"[A]\nA=\"\" 0\n[A.b] c=0\r0\n[a \"B\\\\c\"]d=e\\tf\\\n",
-	} {
+	for _, seed := range configTexts {
 		f.Add(seed)
 	}
 	git := gittest.GitProgram(f)

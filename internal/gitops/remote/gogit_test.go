@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +16,7 @@ import (
 	"github.com/go-git/go-git/v5/config"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/revlist"
 	gogit "github.com/go-git/go-git/v5/plumbing/transport"
 	gogithttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 	gogitssh "github.com/go-git/go-git/v5/plumbing/transport/ssh"
@@ -34,6 +36,7 @@ func TestWhatGoGitLoses(t *testing.T) {
 		{"a push whose response is empty", "transport_http.go", losesEmptyResponse},
 		{"the memory for the pack of a push", "transport_http.go", losesMemory},
 		{"the common history of a large file", "packthin.go", losesThin},
+		{"the time for the objects of a push", "reach.go", losesTime},
 		{"the environment that a local repository must not get", "transport_local.go", losesEnvironment},
 	} {
 		t.Run(row.what, func(t *testing.T) {
@@ -151,6 +154,38 @@ func losesThin(t *testing.T) bool {
 	must(t, err)
 	t.Logf("go-git receives %d bytes, we %d", theirs, o.sent.Load())
 	return theirs > 10*o.sent.Load()
+}
+
+// counting is a store that counts the objects that are read.
+type counting struct {
+	unread
+	n *int
+}
+
+func (c counting) EncodedObject(_ plumbing.ObjectType, hash plumbing.Hash) (plumbing.EncodedObject, error) {
+	*c.n++
+	return c.store.Read(plumbing.AnyObject, hash)
+}
+
+// losesTime: all commits and directories that the remote has are read for a push of one commit.
+func losesTime(t *testing.T) bool {
+	s := gittest.NewSandbox(t)
+	const commits = 50
+	for i := range commits {
+		s.Write("dir/file", fmt.Sprint(i))
+		s.Commit()
+	}
+	git, have := open(t, s), plumbing.NewHash(s.Run("rev-parse", "HEAD"))
+	s.Write("dir/file", "new")
+	want := plumbing.NewHash(s.Commit())
+	n := 0
+	objects, err := revlist.Objects(counting{unread{store: git.Objects}, &n}, []plumbing.Hash{want}, []plumbing.Hash{have})
+	must(t, err)
+	if ours, err := between(t.Context(), git.Objects, []plumbing.Hash{want}, []plumbing.Hash{have}); err != nil || len(ours) != len(objects) {
+		t.Errorf("%d and %d objects, %v", len(ours), len(objects), err)
+	}
+	t.Logf("%d objects are read to push %d", n, len(objects))
+	return n > commits
 }
 
 // losesEnvironment: upload-pack inherits the environment of the process, with its credentials.
