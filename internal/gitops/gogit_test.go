@@ -79,7 +79,7 @@ func TestWhatGoGitLoses(t *testing.T) {
 
 // storage opens a repository as go-git does.
 func storage(s *gittest.Sandbox, wrap func(billy.Filesystem) billy.Filesystem) *filesystem.Storage {
-	fs := billy.Filesystem(osfs.New(filepath.Join(s.Root, ".git")))
+	fs := osfs.New(filepath.Join(s.Root, ".git"))
 	if wrap != nil {
 		fs = wrap(fs)
 	}
@@ -140,6 +140,7 @@ func rewriteIndex(s *gittest.Sandbox) error {
 }
 
 func losesIndexFlags(t *testing.T, s *gittest.Sandbox) bool {
+	t.Helper()
 	s.Run("update-index", "--assume-unchanged", "a")
 	before := s.Run("ls-files", "-v")
 	must(t, rewriteIndex(s))
@@ -152,11 +153,13 @@ func losesSplitIndex(_ *testing.T, s *gittest.Sandbox) bool {
 }
 
 func losesIndexLock(t *testing.T, s *gittest.Sandbox) bool {
+	t.Helper()
 	must(t, os.WriteFile(filepath.Join(s.Root, ".git/index.lock"), nil, 0o600))
 	return rewriteIndex(s) == nil
 }
 
 func losesReflog(t *testing.T, s *gittest.Sandbox) bool {
+	t.Helper()
 	repo, err := git.PlainOpen(s.Root)
 	must(t, err)
 	w, err := repo.Worktree()
@@ -167,6 +170,7 @@ func losesReflog(t *testing.T, s *gittest.Sandbox) bool {
 }
 
 func losesIncluded(t *testing.T, s *gittest.Sandbox) bool {
+	t.Helper()
 	s.Write(".git/more", "[user]\n\tname = included\n")
 	s.Run("config", "include.path", "more")
 	if name := s.Run("config", "user.name"); name != "included" {
@@ -190,18 +194,21 @@ func addAll(t *testing.T, s *gittest.Sandbox) {
 }
 
 func losesLineEndings(t *testing.T, s *gittest.Sandbox) bool {
+	t.Helper()
 	s.Write(".gitattributes", "* text\n", "a", "one\r\ntwo\r\n")
 	addAll(t, s)
 	return strings.Contains(s.Run("cat-file", "blob", ":a"), "\r")
 }
 
 func losesExclude(t *testing.T, s *gittest.Sandbox) bool {
+	t.Helper()
 	s.Write(".git/info/exclude", "secret\n", "secret", "x\n")
 	addAll(t, s)
 	return strings.Contains(s.Run("ls-files"), "secret")
 }
 
 func losesAttributes(t *testing.T, s *gittest.Sandbox) bool {
+	t.Helper()
 	const line = "[!b]* special"
 	s.Write(".gitattributes", line+"\n")
 	if out := s.Run("check-attr", "special", "a"); !strings.HasSuffix(out, "special: set") {
@@ -214,10 +221,12 @@ func losesAttributes(t *testing.T, s *gittest.Sandbox) bool {
 }
 
 func losesBinary(t *testing.T, s *gittest.Sandbox) bool {
+	t.Helper()
 	return losesInPatch(t, s, "image", binaryText)
 }
 
 func losesNames(t *testing.T, s *gittest.Sandbox) bool {
+	t.Helper()
 	return losesInPatch(t, s, "two\nlines", "x\n")
 }
 
@@ -246,6 +255,7 @@ func losesInPatch(t *testing.T, s *gittest.Sandbox, name, content string) bool {
 }
 
 func losesAlternates(t *testing.T, s *gittest.Sandbox) bool {
+	t.Helper()
 	clone := s.At(filepath.Join(s.Home, "clone"))
 	s.Run("clone", "-q", "--shared", s.Root, clone.Root)
 	repo, err := git.PlainOpen(clone.Root)
@@ -256,6 +266,7 @@ func losesAlternates(t *testing.T, s *gittest.Sandbox) bool {
 
 // losesMemory: an index is in memory with its pack's objects by offset. Ours is read where an object is looked up.
 func losesMemory(t *testing.T, _ *gittest.Sandbox) bool {
+	t.Helper()
 	const objects = 200_000
 	file := indexOf(t, objects)
 	before := used()
@@ -296,6 +307,7 @@ func used() int64 {
 
 // losesHashes exchanges the contents of two objects, as a damaged disk might.
 func losesHashes(t *testing.T, s *gittest.Sandbox) bool {
+	t.Helper()
 	file := func(name string) string {
 		hash := s.Run("rev-parse", "HEAD:"+name)
 		return filepath.Join(s.Root, ".git/objects", hash[:2], hash[2:])
@@ -319,6 +331,7 @@ func newCommit(s *gittest.Sandbox) string {
 
 // losesToPackRefs: git packs the branch after go-git has opened its file, and removes that.
 func losesToPackRefs(t *testing.T, s *gittest.Sandbox) bool {
+	t.Helper()
 	first, next := s.Run("rev-parse", "HEAD"), newCommit(s)
 	st := storage(s, func(fs billy.Filesystem) billy.Filesystem {
 		return hooked{Filesystem: fs, lock: func(string) error { s.Run("pack-refs", "--all"); return nil }}
@@ -329,6 +342,7 @@ func losesToPackRefs(t *testing.T, s *gittest.Sandbox) bool {
 
 // losesTorn looks at the branch when the process could be killed.
 func losesTorn(t *testing.T, s *gittest.Sandbox) bool {
+	t.Helper()
 	first, next := s.Run("rev-parse", "HEAD"), newCommit(s)
 	lost := false
 	st := storage(s, func(fs billy.Filesystem) billy.Filesystem {
@@ -342,6 +356,7 @@ func losesTorn(t *testing.T, s *gittest.Sandbox) bool {
 }
 
 func losesRefLock(t *testing.T, s *gittest.Sandbox) bool {
+	t.Helper()
 	must(t, os.WriteFile(filepath.Join(s.Root, ".git/refs/heads/main.lock"), nil, 0o600))
 	return storage(s, nil).SetReference(branch("main", newCommit(s))) == nil
 }
@@ -354,11 +369,12 @@ func losesRoom(_ *testing.T, s *gittest.Sandbox) bool {
 
 // losesCreation: without an old value the branch of somebody else is overwritten, and with a zero one, which
 // means in git that it must not exist, none is created.
-func losesCreation(t *testing.T, s *gittest.Sandbox) bool {
+func losesCreation(_ *testing.T, s *gittest.Sandbox) bool {
 	return storage(s, nil).CheckAndSetReference(branch("new", newCommit(s)), branch("new", "")) != nil
 }
 
 func losesEmptyDirectory(t *testing.T, s *gittest.Sandbox) bool {
+	t.Helper()
 	must(t, os.MkdirAll(filepath.Join(s.Root, ".git/refs/heads/topic/one"), 0o755))
 	return storage(s, nil).SetReference(branch("topic", newCommit(s))) != nil
 }
@@ -375,6 +391,7 @@ func blob(t *testing.T, text string) *plumbing.MemoryObject {
 // losesOldObjects: git gc removes objects of its age that no reference leads to. git makes one that is
 // written again as new as that.
 func losesOldObjects(t *testing.T, s *gittest.Sandbox) bool {
+	t.Helper()
 	st := storage(s, nil)
 	hash, err := st.SetEncodedObject(blob(t, "again\n"))
 	must(t, err)
@@ -409,6 +426,7 @@ func writePack(t *testing.T, st *filesystem.Storage, pack []byte) error {
 
 // losesPacks: a pack has no .keep file until the branch leads to it.
 func losesPacks(t *testing.T, s *gittest.Sandbox) bool {
+	t.Helper()
 	hash, pack := packOf(t, blob(t, "new\n"))
 	must(t, writePack(t, storage(s, nil), pack))
 	s.Run("cat-file", "-e", hash.String())
@@ -419,6 +437,7 @@ func losesPacks(t *testing.T, s *gittest.Sandbox) bool {
 // losesAfterFullDisk: the index of the pack has its final name before its content, and is not written again
 // if it exists.
 func losesAfterFullDisk(t *testing.T, s *gittest.Sandbox) bool {
+	t.Helper()
 	hash, pack := packOf(t, blob(t, "new\n"))
 	full := errors.New("no space left on device")
 	err := writePack(t, storage(s, func(fs billy.Filesystem) billy.Filesystem {

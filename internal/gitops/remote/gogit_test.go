@@ -56,6 +56,7 @@ func (l *login) ClientConfig() (*ssh.ClientConfig, error) { return (*ssh.ClientC
 
 // losesLoginTime: neither ClientConfig.Timeout nor a context ends the handshake with a server that is silent.
 func losesLoginTime(t *testing.T) bool {
+	t.Helper()
 	at, err := gogit.NewEndpoint("ssh://git@" + silent(t) + "/x.git")
 	must(t, err)
 	auth := &login{User: "git", Timeout: 50 * time.Millisecond, HostKeyCallback: ssh.InsecureIgnoreHostKey()} //nolint:gosec // it has none
@@ -75,6 +76,7 @@ func losesLoginTime(t *testing.T) bool {
 
 // losesEmptyResponse: a proxy that loses the body of a response makes a push successful.
 func losesEmptyResponse(t *testing.T) bool {
+	t.Helper()
 	o := newOrigin(t)
 	backend, err := gittest.HTTP(t.Context(), filepath.Dir(o.bare.Root), t.Output(), "HOME="+o.Home, "PATH="+os.Getenv("PATH"))
 	if err != nil {
@@ -107,6 +109,7 @@ func losesEmptyResponse(t *testing.T) bool {
 
 // losesMemory: a pack is in memory before the first byte of it is sent.
 func losesMemory(t *testing.T) bool {
+	t.Helper()
 	const size = 64 << 20
 	used := uint64(0)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -136,6 +139,7 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
 // losesThin: a line of a large file is fetched with all of the file.
 func losesThin(t *testing.T) bool {
+	t.Helper()
 	o := newOrigin(t)
 	large := randomText(200_000)
 	o.advance("main", "large", large)
@@ -169,6 +173,7 @@ func (c counting) EncodedObject(_ plumbing.ObjectType, hash plumbing.Hash) (plum
 
 // losesTime: all commits and directories that the remote has are read for a push of one commit.
 func losesTime(t *testing.T) bool {
+	t.Helper()
 	s := gittest.NewSandbox(t)
 	const commits = 50
 	for i := range commits {
@@ -190,6 +195,7 @@ func losesTime(t *testing.T) bool {
 
 // losesEnvironment: upload-pack inherits the environment of the process, with its credentials.
 func losesEnvironment(t *testing.T) bool {
+	t.Helper()
 	o := newOrigin(t)
 	trace := filepath.Join(t.TempDir(), "trace")
 	t.Setenv("GIT_TRACE", trace)

@@ -47,11 +47,14 @@ func TestAdvertisementsOfVersion2(t *testing.T) {
 			advertised{
 				refs: map[string]plumbing.Hash{"refs/heads/main": plumbing.NewHash(one), "refs/tags/v1": plumbing.NewHash(two)},
 				head: "refs/heads/main", at: plumbing.NewHash(one),
-			}, nil,
+			},
+			nil,
 		},
 		{
 			"after the service", packets("# service=git-upload-pack\n", "0000", "version 2\n", "object-format=sha1\n", "0000"),
-			packets(two+" refs/heads/x\n", "0000"), advertised{refs: map[string]plumbing.Hash{"refs/heads/x": plumbing.NewHash(two)}}, nil,
+			packets(two+" refs/heads/x\n", "0000"),
+			advertised{refs: map[string]plumbing.Hash{"refs/heads/x": plumbing.NewHash(two)}},
+			nil,
 		},
 		{"without commits", packets("version 2\n", "0000"), packets("0000"), advertised{refs: map[string]plumbing.Hash{}}, nil},
 		{"of other hashes", packets("version 2\n", "object-format=sha256\n", "0000"), nil, advertised{}, &unsupported},
