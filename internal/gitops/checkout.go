@@ -241,7 +241,5 @@ func copyOf(from *os.File, name string, f newFile, buf []byte) (data []byte, ok 
 	if err != nil {
 		return nil, false
 	}
-	h := store.NewHash(plumbing.BlobObject, int64(n))
-	h.Write(buf[:n])
-	return buf[:n], plumbing.Hash(h.Sum(nil)) == f.Hash
+	return buf[:n], plumbing.ComputeHash(plumbing.BlobObject, buf[:n]) == f.Hash
 }

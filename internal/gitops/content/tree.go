@@ -313,7 +313,7 @@ func (c *File) Reader() (io.Reader, error) {
 
 // Hash returns the id of the blob.
 func (c *File) Hash() (plumbing.Hash, error) {
-	h := store.NewHash(plumbing.BlobObject, c.Size)
+	h := plumbing.NewHasher(plumbing.BlobObject, c.Size)
 	rd, err := c.Reader()
 	if err != nil {
 		return plumbing.ZeroHash, err
@@ -322,7 +322,7 @@ func (c *File) Hash() (plumbing.Hash, error) {
 	if err == nil && n != c.Size {
 		err = ErrReplaced
 	}
-	return plumbing.Hash(h.Sum(nil)), err
+	return h.Sum(), err
 }
 
 // Measured returns a changed path's new content, to be closed. It fails if the

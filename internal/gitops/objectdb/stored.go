@@ -3,7 +3,6 @@ package objectdb
 import (
 	"bytes"
 	"container/list"
-	"crypto/sha1" // git's object ids
 	"errors"
 	"fmt"
 	"io"
@@ -69,11 +68,7 @@ func (d *decoder) cached(key cacheKey) *stored {
 // putNamed adds an object to the cache whose hash must be the given one: neither packs nor indexes
 // are verified when they are opened.
 func (d *decoder) putNamed(key cacheKey, o *stored, hash plumbing.Hash) (*stored, error) {
-	h := sha1.New()
-	fmt.Fprintf(h, "%s %d\x00", o.kind, len(o.data))
-	h.Write(o.data)
-	var sum plumbing.Hash
-	if h.Sum(sum[:0]); sum != hash {
+	if sum := plumbing.ComputeHash(o.kind, o.data); sum != hash {
 		return nil, fmt.Errorf("corrupt: the content has the hash %s", sum)
 	}
 	o = &stored{hash: hash, kind: o.kind, data: o.data}

@@ -4,16 +4,14 @@ import (
 	"bytes"
 	"compress/zlib"
 	"context"
-	"crypto/sha1" // git's object ids
+	"crypto/sha1" // git's checksums
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash"
 	"hash/crc32"
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"time"
 
@@ -121,7 +119,7 @@ func (w *packWriter) add(t plumbing.ObjectType, size int64, content io.Reader) (
 	c.Reset()
 	c.Write(entryHead(t, size))
 	c.z.Reset(&c.Buffer)
-	id := NewHash(t, size)
+	id := plumbing.NewHasher(t, size)
 	n, err := io.Copy(io.MultiWriter(c.z, id), content)
 	if err == nil && n != size {
 		err = fmt.Errorf("%d of %d bytes: %w", n, size, io.ErrUnexpectedEOF)
@@ -129,7 +127,7 @@ func (w *packWriter) add(t plumbing.ObjectType, size int64, content io.Reader) (
 	if err := errors.Join(err, c.z.Close()); err != nil {
 		return plumbing.ZeroHash, err
 	}
-	object := plumbing.Hash(id.Sum(nil))
+	object := id.Sum()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.stored[object] {
@@ -140,13 +138,6 @@ func (w *packWriter) add(t plumbing.ObjectType, size int64, content io.Reader) (
 	written, err := w.file.Write(c.Bytes())
 	w.size += int64(written)
 	return object, err
-}
-
-// NewHash returns the hash of an object's id, for its content.
-func NewHash(t plumbing.ObjectType, size int64) hash.Hash {
-	h := sha1.New()
-	h.Write(append(strconv.AppendInt(append(t.Bytes(), ' '), size, 10), 0))
-	return h
 }
 
 // entryHead returns the type and size that an object in a pack starts with.
