@@ -106,3 +106,20 @@ func TestServersWithoutVersion2(t *testing.T) {
 		t.Error("no server was asked for version 2")
 	}
 }
+
+func TestVersion2IsUsedForFetchesFromServers(t *testing.T) {
+	o := newOrigin(t)
+	overSSH, _ := o.overSSH()
+	for _, remote := range []Repo{o.overHTTP(nil), overSSH} {
+		at, err := ParseAddress(remote.URL)
+		must(t, err)
+		for service, want := range map[string]bool{uploadPack: true, receivePack: false} {
+			c, err := converse(t.Context(), at, remote, service, o.env())
+			must(t, err)
+			if c.version2 != want || len(c.refs.References) < 3 {
+				t.Errorf("%s over %s: version 2: %v, %d references", service, at.Scheme, c.version2, len(c.refs.References))
+			}
+			c.close()
+		}
+	}
+}
