@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -29,8 +30,8 @@ import (
 )
 
 // goGitLoses are reproductions of what commits would lose with the Repository, Worktree and Storer of go-git
-// 5.19.3, and the code that is used instead. A file system below the Storer could sync files and not follow
-// symlinks. For the rows about locks it would have to be what gitdir/lock.go is, and for the others it can't help.
+// 5.19.3, and the code that is used instead. The Storer has a file system that syncs files and follows no symlinks.
+// For the rows about locks it would have to be what gitdir/lock.go is, and for the others it can't help.
 var goGitLoses = []struct {
 	what, instead string
 	loses         func(*testing.T, *gittest.Sandbox) bool
@@ -77,9 +78,32 @@ func TestWhatGoGitLoses(t *testing.T) {
 	}
 }
 
+// durable is a file system that syncs files, and opens none by a symlink.
+type durable struct{ billy.Filesystem }
+
+func (d durable) OpenFile(name string, flag int, perm os.FileMode) (billy.File, error) {
+	f, err := d.Filesystem.OpenFile(name, flag|syscall.O_NOFOLLOW, perm)
+	return durableFile{f}, err
+}
+
+func (d durable) Create(name string) (billy.File, error) {
+	return d.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
+}
+
+func (d durable) TempFile(dir, prefix string) (billy.File, error) {
+	f, err := d.Filesystem.TempFile(dir, prefix)
+	return durableFile{f}, err
+}
+
+type durableFile struct{ billy.File }
+
+func (f durableFile) Close() error {
+	return errors.Join(f.File.(interface{ Sync() error }).Sync(), f.File.Close())
+}
+
 // storage opens a repository as go-git does.
 func storage(s *gittest.Sandbox, wrap func(billy.Filesystem) billy.Filesystem) *filesystem.Storage {
-	fs := osfs.New(filepath.Join(s.Root, ".git"))
+	var fs billy.Filesystem = durable{osfs.New(filepath.Join(s.Root, ".git"), osfs.WithBoundOS())}
 	if wrap != nil {
 		fs = wrap(fs)
 	}
