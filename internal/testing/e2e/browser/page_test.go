@@ -57,12 +57,13 @@ func upgrades(t *testing.T) string {
 		if end, ok := ends[i]; ok {
 			j.Outcome, j.ReasonCode, j.Reason, j.Commit, j.PullRequest = end.outcome, end.code, end.reason, nil, nil
 		}
-		if j.Outcome == event.Skipped {
+		switch j.Outcome {
+		case event.Skipped:
 			j.Turns, j.CostUSD, j.ElapsedMS, j.Changes, j.Sessions = 0, new(money.USD), 0, nil, nil
 			r.Run.Totals.Skipped++
-		} else if j.Outcome == event.Passed {
+		case event.Passed:
 			r.Run.Totals.Passed++
-		} else {
+		default:
 			r.Run.Totals.Failed++
 		}
 		r.Jobs = append(r.Jobs, j)
