@@ -17,7 +17,7 @@ func keyRow(k form.Key) string {
 	if k.Default != "" {
 		def = "`" + k.Default + "`"
 	}
-	return fmt.Sprintf("| `%s` | %s | %s | %s |\n", k.Path, k.Type, def, strings.ReplaceAll(k.Doc, "|", `\|`))
+	return fmt.Sprintf("| `%s` | %s | %s | %s |\n", k.Path, k.Type, def, strings.NewReplacer("|", `\|`, "<", `\<`).Replace(k.Doc))
 }
 
 // docs/manifest.md has every key of a manifest, and every function of an if.
