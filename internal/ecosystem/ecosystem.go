@@ -73,6 +73,16 @@ func All() []Ecosystem {
 	}
 }
 
+// NamesDependencies reports whether a file, given by its name, decides which dependencies a setup command downloads.
+func NamesDependencies(name string) bool {
+	return slices.ContainsFunc(All(), func(e Ecosystem) bool {
+		return slices.Contains(e.Locks, name) || slices.ContainsFunc(e.Files, func(f File) bool {
+			matched, err := path.Match(f.Pattern, name)
+			return matched && err == nil
+		})
+	})
+}
+
 // Found is an ecosystem that a directory of a workspace uses.
 type Found struct {
 	Ecosystem

@@ -11,6 +11,8 @@ import (
 type Test struct {
 	Path string
 	Name string // of the case; "" for a file
+	// Added is whether the change adds it.
+	Added bool
 	// Fails is whether it fails without the rest of the change; nil if that is not known.
 	Fails *bool
 }
@@ -24,7 +26,7 @@ type unit struct {
 // Tests returns the tests that the change adds or changes, in the order of paths and cases.
 func (c *Change) Tests() (all []Test) {
 	for _, u := range c.units() {
-		all = append(all, Test{Path: c.files[u.file].Path, Name: u.name})
+		all = append(all, Test{Path: c.files[u.file].Path, Name: u.name, Added: u.name != "" || c.files[u.file].Before.Mode == Absent})
 	}
 	return all
 }
@@ -82,6 +84,9 @@ func (c *Change) MaxProofs() int {
 	}
 	return n
 }
+
+// Count returns the number of hunks that are searched.
+func (c *Change) Count() int { return len(c.code()) }
 
 // Changes reports whether the change has something that its tests could prove.
 func (c *Change) Changes() bool { return len(c.code()) > 0 }

@@ -126,6 +126,9 @@ func (j *Job) Warn(text string) {
 	j.Emit(event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: text}})
 }
 
+// Now returns the time.
+func (j *Job) Now() time.Time { return j.opts.Now() }
+
 // Emit emits an event of the job.
 func (j *Job) Emit(e event.Event) {
 	e.Job = j.Spec.ID

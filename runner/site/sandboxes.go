@@ -164,9 +164,15 @@ func (b *Sandboxes) CheckDiskLimit(ctx context.Context) *ending.Stop {
 // Ground is what commands under a profile are confined to. Its private
 // directories are the job's: all of its sessions share them.
 func (s *Site) Ground(p permission.Profile) (confinement.Env, error) {
+	o, job := s.job.opts, s.job.Spec.ID
+	return s.groundIn(p, filepath.Join(o.Work, "home", job), filepath.Join(o.Work, "tmp", job))
+}
+
+// groundIn is Ground with other private directories.
+func (s *Site) groundIn(p permission.Profile, home, tmp string) (confinement.Env, error) {
 	j := s.job
 	g := confinement.Env{
-		Level: j.opts.Level, Workspace: s.Space.Dir(), Home: filepath.Join(j.opts.Work, "home", j.Spec.ID), Tmp: filepath.Join(j.opts.Work, "tmp", j.Spec.ID),
+		Level: j.opts.Level, Workspace: s.Space.Dir(), Home: home, Tmp: tmp,
 		Tree: s.Tree.Root(), Git: []string{s.Tree.Git.Own, s.Tree.Git.Common}, InPlace: s.InPlace,
 		Profile: p, Caches: filepath.Join(j.opts.Work, "caches", j.Spec.ID), Getenv: j.opts.Getenv, Tools: j.Plan.Tools, Beside: s.beside, Limits: j.Spec.Limits, Now: j.opts.Now,
 		Tell: j.denied.Once(func(n event.Network) { j.Emit(event.Event{Type: event.NetworkRequested, Network: &n}) }),
