@@ -140,6 +140,7 @@ type Job struct {
 	Baseline       Baseline // "" without verify commands
 	Attempts       int      // at least 1
 	RequireChanges bool
+	Ablate         Ablate  `json:",omitzero"`
 	Changing       bool    `json:"-"` // the task asks for changes: it has require_changes, change, commit or publish
 	Change         Change  `json:",omitzero"`
 	Review         *Review `json:",omitempty"` // of the changes; nil for none

@@ -24,7 +24,7 @@ var jobFields = map[string]string{
 	"ModelName": inHash, "Fallback": inHash, "Sampling": inHash, "Limits": inHash, "Setup": inHash, "SetupEnv": inHash,
 	"Script": inHash, "Verify": inHash, "Baseline": inHash, "Attempts": inHash, "RequireChanges": inHash, "Change": inHash, "Review": inHash,
 	"Commit": inHash, "Publish": inHash, "Pull": inHash, "Comment": inHash, "Skip": inHash, "If": inHash,
-	"AfterUntrusted": whereSet, "Untrusted": whereSet,
+	"AfterUntrusted": whereSet, "Untrusted": whereSet, "Ablate": whereSet,
 
 	"Requests": whereSet,
 

@@ -1,0 +1,7 @@
+// Package trials accounts for the hunks of a job's change after its verify commands have passed: it runs the trials that package
+// ablation asks for in clean checkouts of the job's base (package site), reports each result as an event, and makes the
+// account of them.
+//
+// A trial whose event an earlier process has reported is not repeated. The order of trials does not depend on how many
+// run concurrently. It decides nothing about the job: what becomes of unneeded hunks is a matter of its caller.
+package trials
