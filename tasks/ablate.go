@@ -2,7 +2,7 @@ package tasks
 
 import "time"
 
-// Ablate is how the hunks of a job's change are accounted for after verify has passed. Its zero value: not at all.
+// Ablate is how the hunks of a job's change are accounted for after verify passes. The zero value is for a job without it.
 type Ablate struct {
 	Time     time.Duration // of all trials after an attempt
 	Jobs     int           // trials that run concurrently

@@ -15,6 +15,7 @@ export const contents = [
     pages: {
       'docs/how-to.md': 'How do I ...',
       'docs/continue.md': 'Continue a run',
+      'docs/ablate.md': 'Every hunk accounted for',
       'docs/publish.md': 'Publish',
       'docs/ci.md': 'CI recipes',
       'docs/bulk.md': 'Many repositories',

@@ -7,7 +7,7 @@ import (
 	"github.com/millhand/millhand/internal/text/figures"
 )
 
-// Ablation is the payload of ablation.started: verify runs again without each hunk of a change that has passed.
+// Ablation is the payload of ablation.started: verify runs again without each hunk of a change that passed.
 type Ablation struct {
 	Hunks   int   `json:"hunks"`    // that are tried
 	Tests   int   `json:"tests"`    // that are tried without the change

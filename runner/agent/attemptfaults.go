@@ -5,6 +5,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/permission"
@@ -12,6 +13,8 @@ import (
 	"github.com/millhand/millhand/runner/commands"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/landing"
+	"github.com/millhand/millhand/runner/trials"
+	"github.com/millhand/millhand/tasks"
 )
 
 // outOfScope returns the limits of the task's change that the job's changes exceed.
@@ -28,6 +31,30 @@ func (w *work) outOfScope(ctx context.Context) ([]landing.Excess, *ending.Stop) 
 		return nil, ending.OfGit(ctx, "compare the job's changes with the limits of change", err)
 	}
 	return over, nil
+}
+
+// unneeded accounts for the hunks of the job's changes if its task has ablate, and returns the account if it has
+// something that the task's change.unneeded returns to the agent; nil otherwise.
+func (w *work) unneeded(ctx context.Context) (*event.Hunks, *ending.Stop) {
+	spec := w.job.Spec
+	if spec.Ablate.Time == 0 {
+		return nil, nil
+	}
+	f, err := foundBy(ctx, w)
+	if err != nil {
+		return nil, ending.OfGit(ctx, "find the job's changes", err)
+	}
+	hunks, end := trials.Account(ctx, w.site, w.job.Job, f.Changes)
+	if end != nil || hunks == nil || len(hunks.UnneededHunks())+len(hunks.Passing()) == 0 {
+		return nil, end
+	}
+	switch spec.Ablate.Unneeded {
+	case tasks.UnneededWarn:
+		w.job.Warn(trials.Text(hunks))
+	case tasks.UnneededFail:
+		return hunks, nil
+	}
+	return nil, nil
 }
 
 // barred returns the denials of what was changed in the workspace since the job started,
@@ -85,6 +112,9 @@ func (f faults) feedback(reports *files.Dir) string {
 	}
 	if len(f.marked) > 0 {
 		b.WriteString("Conflict markers are left in " + textcut.List(f.marked) + ". Resolve the conflicts, and finish again.\n")
+	}
+	if f.hunks != nil {
+		b.WriteString(trials.Feedback(f.hunks))
 	}
 	if len(f.failed) == 0 {
 		return b.String()

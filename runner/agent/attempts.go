@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/runner/site"
+	"github.com/millhand/millhand/runner/trials"
 	"github.com/millhand/millhand/tools/change"
 )
 
@@ -234,6 +235,7 @@ type faults struct {
 	over    []landing.Excess
 	refused []state.Refusal // paths that git would not commit
 	marked  []string        // paths with conflict markers, of a job that is rebased
+	hunks   *event.Hunks    // that are unneeded, if that is a fault; nil for none
 }
 
 // findFaults runs the verify commands and examines the changes.
@@ -249,12 +251,15 @@ func (w *work) findFaults(ctx context.Context, p permission.Profile) (f faults, 
 	if f.over, end = w.outOfScope(ctx); end != nil {
 		return f, end
 	}
-	f.marked, end = w.conflicts(ctx)
+	if f.marked, end = w.conflicts(ctx); end != nil || !f.none() {
+		return f, end
+	}
+	f.hunks, end = w.unneeded(ctx)
 	return f, end
 }
 
 func (f faults) none() bool {
-	return len(f.failed)+len(f.barred)+len(f.over)+len(f.refused)+len(f.marked) == 0
+	return len(f.failed)+len(f.barred)+len(f.over)+len(f.refused)+len(f.marked) == 0 && f.hunks == nil
 }
 
 // refused returns the stop of a job whose last attempt has faults; nil if only its commit
@@ -267,6 +272,8 @@ func (w *work) refused(f faults) *ending.Stop {
 		return landing.OutOfScope(f.over)
 	case len(f.marked) > 0:
 		return &ending.Stop{Code: event.CodeFailed, Detail: "conflict markers are left in " + textcut.List(f.marked)}
+	case f.hunks != nil:
+		return trials.Stop(f.hunks)
 	case len(f.failed) > 0:
 		return &ending.Stop{Code: event.CodeFailed, Detail: fmt.Sprintf("verify %s failed after %s", commands.Names(f.failed), figures.Count(w.result.Attempts, "attempt")) + cmp.Or(site.Verifier{Site: w.site}.Missing(w.job.Spec.Verify, f.failed), commands.Why(f.failed))}
 	}

@@ -105,7 +105,7 @@ var facts = event.Walk[func(*Facts, event.Event)]{
 		event.PhaseStarted, event.PhaseEnded, event.CommandStarted, event.CommandEnded, event.ScriptEnded, event.SessionStarted, event.ModelText,
 		event.RequestRetried, event.Pruned, event.Compacted, event.VerifyEnded, event.ChangesFound, event.CommitStarted, event.ForgeRequestStarted, event.NetworkRequested,
 		event.ExtensionChanged, event.RevertStarted, event.WarningIssued, event.Sealed,
-		event.AblationStarted, event.AblationEnded, // made again from the trials
+		event.AblationStarted, event.AblationEnded, // follow from the trials
 	},
 }
 

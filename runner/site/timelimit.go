@@ -46,6 +46,16 @@ func (l *timeLimit) left(now, from time.Time, limit time.Duration) (left, again 
 	return left, max(left, time.Second)
 }
 
+// Within returns a time that ends before the job's time limit does, so that the job can still end after it.
+func (s *Site) Within(most time.Duration) time.Duration {
+	limit := s.job.Spec.Limits.Time
+	if limit == 0 {
+		return most
+	}
+	left, _ := s.job.TimeLimit.left(s.job.opts.Now(), s.prepared, limit)
+	return min(most, left-min(left/10, 10*time.Second))
+}
+
 // InTime returns a context that ends at the job's time limit, which starts when the job
 // is prepared and includes setup and session.
 func (s *Site) InTime(ctx context.Context) (context.Context, context.CancelFunc) {

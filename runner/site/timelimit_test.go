@@ -79,3 +79,20 @@ func TestJobTimeoutStartsAtPrepare(t *testing.T) {
 		t.Error("the job ended without a limit")
 	}
 }
+
+// What is limited beside the job leaves it the time to end.
+func TestATimeWithinTheLimitOfTheJob(t *testing.T) {
+	start := time.Unix(1000, 0)
+	for _, c := range []struct{ limit, ran, most, want time.Duration }{
+		{0, time.Hour, time.Minute, time.Minute},
+		{time.Hour, time.Minute, 5 * time.Minute, 5 * time.Minute},
+		{10 * time.Minute, 9 * time.Minute, 5 * time.Minute, 54 * time.Second},
+		{time.Hour, 0, 2 * time.Hour, time.Hour - 10*time.Second},
+	} {
+		now := start.Add(c.ran)
+		s := &Site{prepared: start, job: &Job{opts: &Options{Now: func() time.Time { return now }}, Spec: tasks.Job{Limits: tasks.Limits{Time: c.limit}}}}
+		if got := s.Within(c.most); got != c.want {
+			t.Errorf("%+v: got %s", c, got)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/state"
@@ -32,7 +33,8 @@ func Account(ctx context.Context, s *site.Site, j *site.Job, cs *state.ChangeSet
 		return nil, nil
 	}
 	began := j.Now()
-	within, cancel := context.WithTimeout(ctx, j.Spec.Ablate.Time)
+	limit := s.Within(j.Spec.Ablate.Time)
+	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	r := newRunner(within, s, j)
 	a := &account{runner: r, job: j}
@@ -45,7 +47,7 @@ func Account(ctx context.Context, s *site.Site, j *site.Job, cs *state.ChangeSet
 	}
 	switch {
 	case within.Err() != nil:
-		a.hunks.Reason = fmt.Sprintf("the time of ablate, %s, is spent", j.Spec.Ablate.Time)
+		a.hunks.Reason = fmt.Sprintf("timed out after %s", limit.Round(time.Millisecond))
 	case err != nil:
 		a.hunks.Reason = err.Error()
 		j.Warn("account for the hunks of the change: " + err.Error())

@@ -147,7 +147,7 @@ func (r *runner) finish(o outcome) {
 	}
 }
 
-// tree takes a checkout that is idle, or makes one.
+// tree returns a checkout that is idle, or makes one.
 func (r *runner) tree(ctx context.Context) (*site.TrialTree, error) {
 	if n := len(r.idle); n > 0 {
 		t := r.idle[n-1]

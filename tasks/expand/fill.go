@@ -76,6 +76,8 @@ func (f *jobFiller) fill(d *draft, with settings) {
 	j.Limits = with.limits
 	j.Attempts, j.RequireChanges = t.Attempts, t.RequireChanges
 	j.Change = changeOf(t.Change, f.texts, s)
+	j.Ablate = t.Ablate
+	j.Ablate.Unneeded = t.Change.Unneeded
 	d.digest = with.digest
 	var values []template.Span
 	inPrompt := s

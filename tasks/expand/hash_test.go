@@ -48,6 +48,7 @@ tasks:
     attempts: 4
     require_changes: true`},
 	{"change", "21a38a0256e8c5d0", "b50404df32277de0", `tasks: [{id: fix, prompt: Fix it, change: {paths: ["src/**", docs], max_files: 9, max_lines: 300, no_deleted_tests: true}}]`},
+	{"ablate", "469eec04dca18cbb", "96d6c75415411b31", `tasks: [{id: fix, prompt: Fix it, verify: [make], ablate: {time: 5m, jobs: 2}, change: {unneeded: fail}}]`},
 	{"commit", "b04ac33a0c17f4c5", "0037f3e1531c4317", `
 tasks:
   - id: fix

@@ -267,6 +267,12 @@ func (d document) sampled(k form.Key, samples map[string]mapNode) {
 		d.root["limits"] = mapNode{"cost": 1.5}
 		d.root["tasks"].([]any)[0].(mapNode)["publish"] = mapNode{"mode": "pr"}
 	}
+	if unneeded := k.Path == "tasks[].change.unneeded"; unneeded || strings.HasPrefix(k.Path, "tasks[].ablate") {
+		task := d.root["tasks"].([]any)[0].(mapNode)
+		if task["verify"] = []any{"true"}; unneeded {
+			task["ablate"] = mapNode{}
+		}
+	}
 	if parent(k) == "mcp.NAME.oauth" {
 		d.at("mcp")["mine"] = mapNode{"type": "remote", "url": "https://h.example/mcp", "oauth": m}
 		m["token_url"], m["client_id_env"], m["client_secret_env"] = "https://h.example/token", "HOME", "BUILD"

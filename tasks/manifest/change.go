@@ -51,7 +51,9 @@ func ChangeGlob(v form.Value, glob string) (string, bool) {
 // Change is what a task may change, as it is written.
 type Change struct {
 	tasks.Change
-	Globs []template.Template
+	Globs    []template.Template
+	Unneeded tasks.Unneeded
+	unneeded form.Value // if given
 }
 
 func (c *Change) keys() form.Table {
@@ -60,6 +62,7 @@ func (c *Change) keys() form.Table {
 		{Name: "max_files", Field: form.Into(&c.MaxFiles, form.Positive()), Doc: "Number of changed files"},
 		{Name: "max_lines", Field: form.Into(&c.MaxLines, form.Positive()), Doc: "Number of added and removed lines"},
 		{Name: "no_deleted_tests", Field: form.Into(&c.NoDeletedTests, form.Bool), Def: "false", Doc: "Whether tests may not be deleted, emptied or skipped"},
+		{Name: "unneeded", Field: form.Noting(&c.unneeded, form.Into(&c.Unneeded, form.OneOf([]tasks.Unneeded{tasks.UnneededWarn, tasks.UnneededFail}))), Doc: "What happens with hunks that no verify command needs, and with new tests that pass without the change, which ablate finds: warn: a warning; fail: they are returned to the agent like a failed verify"},
 	}
 }
 

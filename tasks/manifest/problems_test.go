@@ -383,6 +383,21 @@ model: openai/m
 			`m.yaml:2:32: baseline without verify commands; add verify: [COMMAND], or remove baseline`,
 			`m.yaml:3:32: "baseline" must be one of run, must_fail, must_pass, skip, not "must_fial"; did you mean "must_fail"?`,
 		}},
+		{"ablate", `tasks:
+- {id: a, prompt: p, ablate: {}}
+- {id: b, prompt: p, verify: x, change: {unneeded: fail}}
+- {id: c, prompt: p, verify: x, ablate: {time: 0s, jobs: 17}, change: {unneeded: false}}
+- {id: d, prompt: p, verify: x, ablate: {tme: 1m}, change: {unneeded: warn}}
+version: 1
+model: openai/m
+`, []string{
+			`m.yaml:2:30: ablate without verify commands; add verify: [COMMAND], or remove ablate`,
+			`m.yaml:3:52: change.unneeded without ablate; add ablate: {time: 5m}, which finds what is unneeded, or remove it`,
+			`m.yaml:4:48: "time" must be more than 0; write for example 20m`,
+			`m.yaml:4:58: "jobs" must be an integer from 1 to 16, not the number 17; write 16 or less`,
+			`m.yaml:4:82: "unneeded" must be a string, not the boolean false; put it in quotes`,
+			`m.yaml:5:42: unknown key "tme"; did you mean "time"?`,
+		}},
 		{"setup commands that are no list", `tasks:
 - id: a
   prompt: p

@@ -47,7 +47,9 @@ type Task struct {
 	Attempts       int
 	RequireChanges bool
 	Change         Change
-	Review         *Review // nil for none
+	Ablate         tasks.Ablate
+	ablated        form.Value // of ablate, if given
+	Review         *Review    // nil for none
 	Output         output
 	Condition      *template.Condition // nil: none
 	Commit         commit
@@ -110,6 +112,7 @@ func readTask(v form.Value, l *repolist.Lists) (*Task, bool) {
 	if t.based.Key != nil && len(t.Verify) == 0 && t.Baseline != tasks.BaselineSkip {
 		t.based.Problem("baseline without verify commands", "add verify: [COMMAND], or remove baseline")
 	}
+	t.checkAblate(hasAny(got, "verify"))
 	return &t, true
 }
 
@@ -271,6 +274,7 @@ func (t *Task) keys() form.Table {
 		{Name: "attempts", Field: form.Into(&t.Attempts, form.Positive()), Def: "1", Doc: "Number of times that the agent may work until verify succeeds"},
 		{Name: "require_changes", Field: form.Into(&t.RequireChanges, form.Bool), Def: "false", Doc: "Fail the job if it changes nothing"},
 		{Name: "change", Field: form.Into(&t.Change, form.Short(form.Mapping((*Change).keys), changePathsForm.Type, ifPaths)), Doc: "Limits of what the task may change; exceeding them is returned to the agent like a failed verify"},
+		{Name: "ablate", Field: form.Noting(&t.ablated, form.Into(&t.Ablate, ablateForm)), Doc: "Account for every hunk after verify passes: verify runs again without each of them, in clean checkouts, and the report has which are needed, by which command, and which new tests fail without the change"},
 		{Name: "review", Field: form.Into(&t.Review, form.Optional(reviewForm)), Doc: "Review of the changes by a session that can only read, after verify passes; {} for the defaults"},
 		{Name: "output", Field: form.Into(&t.Output, form.Short(form.Mapping((*output).keys), form.Type{Name: "enum", Values: []string{findings.Name}}, ifFindings)), Doc: "Form of the final message, and a file for it"},
 		{Name: "commit", Field: form.Into(&t.Commit, commitForm), Doc: "How changes are committed; false leaves them in place without a commit"},
