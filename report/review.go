@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/millhand/millhand/internal/event"
@@ -36,6 +37,27 @@ func (j *Job) Findings() *findings.Review {
 		return nil
 	}
 	return &r.Review
+}
+
+// Verdict describes the review of the job's changes in one line; "" if they were not to be reviewed.
+func (j *Job) Verdict() string {
+	r := j.Review
+	switch {
+	case r == nil || r.Verdict == "":
+		return ""
+	case r.Verdict == event.NotReviewed:
+		return "not reviewed: " + r.Reason
+	}
+	text := fmt.Sprintf("%s by %s", r.Verdict, r.Model)
+	if n := len(r.Rounds); n > 1 {
+		text += fmt.Sprintf(" after %d reviews", n)
+	}
+	return text
+}
+
+// Contested reports whether the changes of the job were to be reviewed, and were not accepted.
+func (j *Job) Contested() bool {
+	return j.Review != nil && j.Review.Verdict != "" && j.Review.Verdict != event.ReviewAccepted
 }
 
 // takeReview adds a review. An attempt that is repeated is reviewed again.

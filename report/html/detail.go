@@ -108,6 +108,12 @@ func (p *jobPage) facts() g.Node {
 	if j.Patch != "" {
 		add("Patch", code(j.Patch))
 	}
+	if verdict := j.Verdict(); verdict != "" {
+		add("Review", text(cut(verdict, maxReason)))
+		for _, o := range j.Review.Objections {
+			add("Objection", text(cut(o, maxReason)))
+		}
+	}
 	for _, f := range j.Fallbacks {
 		add("Fallback", text(fmt.Sprintf("from %s to %s in turn %d: %s", f.From, f.To, f.Turn, cut(f.Error, maxReason))))
 	}

@@ -157,7 +157,7 @@ func notable(j *report.Job, many bool) bool {
 	switch {
 	case j.Outcome == event.Skipped || notBegun(j):
 		return false
-	case j.Outcome != event.Passed || len(j.Denied)+len(j.Network) > 0:
+	case j.Outcome != event.Passed || len(j.Denied)+len(j.Network) > 0 || j.Contested():
 		return true
 	}
 	return !many && j.FinalMessage != "" && j.Findings() == nil
@@ -277,6 +277,13 @@ func (p *page) addJob(j *report.Job) {
 		if last := runs[len(runs)-1]; !last.Passed {
 			p.addVerify(&last)
 		}
+	}
+	if verdict := j.Verdict(); verdict != "" {
+		p.add("Review: " + inline(excerpt.Head(verdict, maxReason)) + "\n\n")
+		for _, o := range j.Review.Objections {
+			p.add("- " + inline(excerpt.Head(o, maxReason)) + "\n")
+		}
+		p.add("\n")
 	}
 	if message := strings.TrimSpace(j.FinalMessage); message != "" && j.Findings() == nil {
 		p.add("Final message:\n\n" + markdown.Fitted(excerpt.Encoded(message), maxMessage, omitted) + "\n\n")

@@ -102,6 +102,12 @@ func (s *shown) head(j *report.Job) {
 		s.facts("pull", j.PullRequest.URL+" ("+j.PullRequest.State+")")
 	}
 	s.facts("patch", j.Patch)
+	if verdict := j.Verdict(); verdict != "" {
+		s.facts("review", excerpt.Head(verdict, maxShownLine))
+		for _, o := range j.Review.Objections {
+			s.facts("objection", excerpt.Head(o, maxShownLine))
+		}
+	}
 	for i := range j.Sessions {
 		session := &j.Sessions[i]
 		s.facts("session", fmt.Sprintf("%s: %s, %s, %s", session.Name(), session.Agent, figures.Count(session.Turns, "turn"), money.Rounded(session.CostUSD)))
