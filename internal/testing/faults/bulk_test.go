@@ -54,7 +54,7 @@ repos: [{path: shop}, {url: "%[2]s/acme/api.git"}]
 tasks:
 `
 
-// bulkTask is a task of a bulk run. Tasks differ by their number modulo 4: a plain one, one whose
+// bulkTask is a task of a bulk run. Tasks differ by their number modulo 4: one whose first changes a reviewer rejects, one whose
 // agent reports completion too early, one with setup commands and a subagent, and one whose branch
 // gets no pull request.
 const bulkTask = `  - id: j%[1]d
@@ -64,7 +64,7 @@ const bulkTask = `  - id: j%[1]d
     verify: [{run: grep -q done work-j%[1]d.txt}]
     commit: {branch: millhand/j%[1]d}
     publish: {mode: %[3]s}
-`
+%[4]s`
 
 // bulk is a run of many jobs on two repositories, a path and a url, whose branches are pushed by
 // HTTP to a forge, where most get pull requests.
@@ -132,14 +132,16 @@ func newBulk(t *testing.T, template string, tasks int) *bulk {
 	var manifest strings.Builder
 	fmt.Fprintf(&manifest, bulkManifest, model, server.URL, strings.TrimPrefix(server.URL, "http://"))
 	for i := range tasks {
-		setup, mode := "", "pr"
+		setup, mode, review := "", "pr", ""
 		switch i % 4 {
+		case 0:
+			review = "    review: {}\n"
 		case 2:
 			setup = `mkdir -p build, "echo made >build/made.txt"`
 		case 3:
 			mode = "push"
 		}
-		fmt.Fprintf(&manifest, bulkTask, i, setup, mode)
+		fmt.Fprintf(&manifest, bulkTask, i, setup, mode, review)
 	}
 	b.write("run.yaml", manifest.String(), 0o600)
 	t.Cleanup(func() {
@@ -164,7 +166,9 @@ var bulkPrompt = regexp.MustCompile(`(Do|Look at) work (j\d+) in (\S+)\.`)
 // play is the model of all sessions.
 func (b *bulk) play(req wiretest.Request) *script.Turn {
 	var session []string
+	reviews := false
 	for _, m := range req.Messages {
+		reviews = reviews || strings.HasPrefix(m.Content, "Review the changes")
 		if session = bulkPrompt.FindStringSubmatch(m.Content); session != nil {
 			break
 		}
@@ -184,7 +188,16 @@ func (b *bulk) play(req wiretest.Request) *script.Turn {
 	_, _ = fmt.Sscanf(task, "j%d", &number)
 	file := "work-" + task + ".txt"
 	child := session[1] != "Do"
+	if reviews {
+		session[1] = "Review"
+	}
 	switch {
+	case reviews && n == 0:
+		call("read", map[string]string{"filePath": file})
+	case reviews && n == 1:
+		turn.Text = `{"verdict": "rejected", "objections": ["` + file + `:3 is too much"]}`
+	case reviews:
+		turn.Text = `{"verdict": "accepted", "objections": []}`
 	case child && n == 0:
 		call("read", map[string]string{"filePath": file})
 	case child:
@@ -196,6 +209,10 @@ func (b *bulk) play(req wiretest.Request) *script.Turn {
 	case n == 1:
 		call("read", map[string]string{"filePath": file})
 		call("bash", map[string]string{"command": "echo " + password + "; cat " + file, "description": "look at the file"})
+	case n == 2 && number%4 == 0:
+		call("bash", map[string]string{"command": "printf 'done\\ntoo much\\n' >>" + file, "description": "write too much"})
+	case n == 4 && number%4 == 0:
+		call("write", map[string]string{"filePath": file, "content": "begun\ndone\n"})
 	case n == 2 && number%4 == 1: // too early
 	case n == 2 || n == 3 && number%4 == 1:
 		call("bash", map[string]string{"command": "sleep 60 >/dev/null 2>&1 & echo done >>" + file, "description": "complete the file"})
@@ -398,6 +415,11 @@ func (b *bulk) checkPulls() {
 		heads[p.Repo+" "+p.Branch]++
 		if p.State != "open" || p.Base != "main" || !b.pulls(strings.TrimPrefix(p.Branch, "millhand/")) {
 			b.t.Errorf("pull request %+v", p)
+		}
+		var number int
+		_, _ = fmt.Sscanf(strings.TrimPrefix(p.Branch, "millhand/"), "j%d", &number)
+		if accepted := strings.Contains(p.Body, ": accepted"); accepted != (number%4 == 0) {
+			b.t.Errorf("pull request %d: accepted by a review: %t", p.Number, accepted)
 		}
 		if strings.Contains(p.Title+p.Body, password) {
 			b.t.Errorf("pull request %d contains the password", p.Number)
