@@ -75,7 +75,7 @@ func merge(tb testing.TB, runs ...saved) (*report.Merged, []byte) {
 	return merged, b.Bytes()
 }
 
-// timeOf is that many minutes after the beginning of the tests.
+// timeOf is that many minutes after the start of the tests.
 func timeOf(minutes int) time.Time {
 	return time.Date(2026, 3, 4, 9, 30, 0, 0, time.UTC).Add(time.Duration(minutes) * time.Minute)
 }
@@ -167,7 +167,7 @@ func bulkRun(tb testing.TB, id string, minute, index, total int) []byte {
 	return store(tb, minute, append(events, reporttest.RunEnded(exit.OutcomeOf(), exit))...)
 }
 
-// timeless takes from a report what two runs of one plan never share.
+// timeless removes from a report what two runs of one plan never share.
 func timeless(r *report.Report, runs ...string) *report.Report {
 	r.Run.ID, r.Run.StartedAt, r.Run.FinishedAt, r.Run.ElapsedMS = "", report.Time{}, report.Time{}, 0
 	for i := range r.Jobs {

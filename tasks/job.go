@@ -150,7 +150,7 @@ type Job struct {
 	Comment        *Comment     `json:",omitempty"` // with the final message; nil for none
 	Requests       *Requests    `json:",omitempty"` // on the forge; nil for none
 	Output         OutputFile
-	AfterUntrusted *AfterUntrusted `json:",omitempty"` // nil: reading untrusted content takes no right away
+	AfterUntrusted *AfterUntrusted `json:",omitempty"` // nil: reading untrusted content revokes no right
 	Untrusted      []string        `json:",omitempty"` // globs of files with untrusted content
 	FromEvent      string          `json:"-"`          // the first variable of the prompt that is a text of the event; "" for none
 	Needs          []string        // ids of jobs in the plan that must have passed before

@@ -252,7 +252,7 @@ func NeedsLanguageServers(name string) bool {
 	return strings.EqualFold(plainToolName(name), "lsp")
 }
 
-// unavailableReason says why a session lacks one of millhand's tools.
+// unavailableReason returns why a session lacks one of millhand's tools.
 func unavailableReason(name string) string {
 	switch strings.ToLower(plainToolName(name)) {
 	case "websearch", "codesearch":

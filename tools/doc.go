@@ -3,7 +3,7 @@
 //
 // # The life of a call
 //
-// [Registry.Dispatch] takes a call as the model wrote it and
+// [Registry.Dispatch] accepts a call as the model wrote it and
 //
 //  1. looks up the tool; the case of the name does not matter;
 //  2. lets hooks replace the arguments or deny the call ([tool.Hook]);

@@ -36,7 +36,7 @@ func swapping(t *testing.T) *swapped {
 	return s
 }
 
-// exchange goes on until enough says so.
+// exchange goes on until enough reports it.
 func (s *swapped) exchange(enough func() bool) error {
 	dir, err := unix.Open(s.Dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -179,7 +179,7 @@ const frame = `,"crc":"`
 // castagnoli is made at its first use, as it is larger than what most commands allocate at their start.
 var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
-// Prepare builds what the first event needs, which takes a millisecond: the encoder of all types, and the table of checksums. The
+// Prepare builds what the first event needs, in about a millisecond: the encoder of all types, and the table of checksums. The
 // caller has time for it while it waits for another process.
 func Prepare() {
 	_, _ = Line(Event{}) // the line is of no use

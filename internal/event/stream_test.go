@@ -76,7 +76,7 @@ func TestStoredStreamRoundTrip(t *testing.T) {
 	}
 }
 
-// writes counts calls and takes so many of them.
+// writes counts calls, up to a number of them.
 type writes struct {
 	bytes.Buffer
 	calls, most int

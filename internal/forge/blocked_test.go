@@ -12,7 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/testing/forgetest"
 )
 
-// TestMergesThatRulesRefuse has what forges respond to a merge, and what it takes.
+// TestMergesThatRulesRefuse has what forges respond to a merge, and what it depends on.
 func TestMergesThatRulesRefuse(t *testing.T) {
 	sha := strings.Repeat("1", 40)
 	for text, want := range map[string]string{

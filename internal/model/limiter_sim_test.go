@@ -196,7 +196,7 @@ func TestRefusalWaitsForRetryAfter(t *testing.T) {
 		{"6 per minute", simulation{bucket(6, 2, false), 4, 10, 2 * time.Second, 200 * ms}, 0.4},
 		{"10 in a window", simulation{window(10), 8, 20, time.Second, 200 * ms}, 0.4},
 		{"100 in a window", simulation{window(100), 16, 60, time.Second, 200 * ms}, 0.1},
-		{"100 jobs, 120 per minute", simulation{bucket(120, 10, false), 100, 5, 5 * time.Second, 200 * ms}, 0.3}, // 90 of them at once, at the start
+		{"100 jobs, 120 per minute", simulation{bucket(120, 10, false), 100, 5, 5 * time.Second, 200 * ms}, 0.3}, // 90 of them at the start
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

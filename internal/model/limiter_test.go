@@ -434,7 +434,7 @@ func TestRejectedKeyIsNotSentAgain(t *testing.T) {
 }
 
 // TestOutageIsSharedByJobs holds many jobs to a black hole,
-// which takes a minute to fail each request, and to what becomes of them when it
+// which fails each request after a minute, and to what becomes of them when it
 // is back.
 func TestOutageIsSharedByJobs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -448,7 +448,7 @@ func TestOutageIsSharedByJobs(t *testing.T) {
 		}
 		began := time.Now()
 		var all sync.WaitGroup
-		for range 4 { // at once, ten jobs each
+		for range 4 { // concurrently, ten jobs each
 			all.Go(func() {
 				for range 10 {
 					if err := ask(); ClassOf(err) != ClassUnavailable {
@@ -471,7 +471,7 @@ func TestOutageIsSharedByJobs(t *testing.T) {
 	})
 }
 
-// blackHole takes a minute to fail, until it answers again.
+// blackHole fails requests after a minute, until it responds again.
 type blackHole struct {
 	until time.Time
 	mu    sync.Mutex

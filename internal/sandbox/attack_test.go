@@ -330,7 +330,7 @@ func (s surroundings) ready() bool {
 }
 
 // py runs Python with the modules and abbreviations that attacks use, without those of its site, whose
-// search takes a third of its CPU time.
+// search uses a third of its CPU time.
 func py(code string) string {
 	return `python3 -S -c 'import os,sys,ctypes,socket,fcntl,struct,time
 L=ctypes.c_long; C=ctypes.CDLL(None,use_errno=True); sys_=C.syscall; V=int(os.environ["VICTIM"]); O=os.environ["OUT"]; K=int(os.environ["KEY"])

@@ -65,7 +65,7 @@ func TestDiskUseAboveTheLimitMustNotGrow(t *testing.T) {
 	started := make(chan struct{})
 	go func() { close(started); watched <- g.Monitor(t.Context()) }()
 	<-started
-	for i := range 1000 { // it looks at once, so that not all of these count as there before
+	for i := range 1000 { // it looks immediately, so that not all of these count as there before
 		select {
 		case err := <-watched:
 			if !errors.Is(err, ErrDiskLimit) {

@@ -18,7 +18,7 @@ import (
 )
 
 // Probe determines which levels the machine supports, by confining a process of this
-// program at each level, which takes about 20 ms. It creates temporary files in dir and
+// program at each level, in about 20 ms. It creates temporary files in dir and
 // removes them. The result is valid for the life of the process.
 //
 // Failures that load can cause are retried, so that load does not reduce the

@@ -143,7 +143,7 @@ func TestNothingIsLeftOnTheTerminal(t *testing.T) {
 	}
 }
 
-// A call that waits for the checkout says so, until it goes on.
+// A call that waits for the checkout reports that, until it continues.
 func TestWaitForTheCheckoutIsShown(t *testing.T) {
 	phase := &event.Phase{Name: event.CheckoutPhase}
 	if got := describe(event.Event{Type: event.PhaseStarted, Phase: phase}, &state{}, directories{}); got.text != "waiting for the checkout" || got.level != zerolog.InfoLevel {

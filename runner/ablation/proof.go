@@ -92,7 +92,7 @@ func (c *Change) Count() int { return len(c.code()) }
 func (c *Change) Changes() bool { return len(c.code()) > 0 }
 
 // Prove finds out which tests fail without the rest of the change, each without the other tests of the change. A test that can't
-// be separated from the others, because it does not pass then on the changed files either, is judged with its file, or not at all.
+// be separated from the others, because it does not pass then on the changed files either, is judged with its file, or remains unjudged.
 // The trier reports a failure only of commands that pass on the base without the tests.
 func (c *Change) Prove(try Trier) []Test {
 	tests := c.Tests()

@@ -74,7 +74,7 @@ func TestObjectionsAreReturnedOnce(t *testing.T) {
 	}
 }
 
-func TestWithoutChangesThereIsNoReview(t *testing.T) {
+func TestUnchangedJobsAreNotReviewed(t *testing.T) {
 	s := setUp(t)
 	spec := s.job("a")
 	spec.Verify = []tasks.Verify{{Name: "ok", Run: "true", Time: time.Minute}}

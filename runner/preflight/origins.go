@@ -48,7 +48,7 @@ type origins struct {
 // of returns the repository of a job; nil for one that needs none.
 func (p *origins) of(j tasks.Job) *origin { return p.all[key(j.Repo)] }
 
-// key tells repositories apart. A mirror with a limited history is another one
+// key distinguishes repositories. A mirror with a limited history is another one
 // than a full one.
 func key(r tasks.Repo) string {
 	if r.Kind == tasks.RepoURL {

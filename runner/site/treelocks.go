@@ -8,7 +8,7 @@ type keyedLocks struct {
 	locks map[string]*sync.Mutex
 }
 
-// lock takes the lock of a name and returns what releases it, and whether nobody has had it before.
+// lock acquires the lock of a name and returns what releases it, and whether nobody has had it before.
 func (k *keyedLocks) lock(name string) (unlock func(), first bool) {
 	k.mu.Lock()
 	if k.locks == nil {

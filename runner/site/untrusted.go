@@ -63,7 +63,7 @@ func (j *Job) readBefore() (m untrusted.Mark, found bool) {
 	return untrusted.Mark{Session: session, Call: u.Call, Tool: u.Tool, Turn: u.Turn, Why: u.What}, true
 }
 
-// Marked takes the rights away that a mark costs the job.
+// Marked revokes the rights that a mark costs the job.
 func (j *Job) Marked(m untrusted.Mark) {
 	j.closeNetwork(m)
 	j.reportMark(m)

@@ -69,7 +69,7 @@ func FileModel(kind, file, dir string) (m tasks.Model, what, fix string) {
 	return tasks.Model{ID: kind + ":" + path, Name: kind + ":" + file}, "", ""
 }
 
-// ModelForm says how a model is written.
+// ModelForm is how a model is written.
 const ModelForm = "write PROVIDER/MODEL, such as openai/gpt-5-mini, or script:FILE"
 
 // PrefixOf returns the provider that a model's name starts with.

@@ -34,7 +34,7 @@ func (u *untrusted) keys() form.Table {
 	}
 }
 
-// checkUntrusted records a list of untrusted files without a right that reading them takes away.
+// checkUntrusted records a list of untrusted files without a right that is revoked after reading them.
 func (t *Task) checkUntrusted() {
 	if t.foreign.Key != nil && t.AfterUntrusted.Key == nil {
 		t.foreign.KeyProblem("untrusted without after_untrusted", "add "+untrustedExample)

@@ -10,7 +10,7 @@ import (
 )
 
 // Where a report directory lies in the workspace, no tool gets at it, whatever the
-// rules allow, except to read kept outputs.
+// rules allow, except to read saved outputs.
 func TestReportsInTheWorkspaceAreInaccessible(t *testing.T) {
 	s := tooltest.SetUp(t, "full", map[string]string{"sub/.millhand/runs/1/report.json": "needle\n", "file": "needle\n"})
 	dir := filepath.Join(s.Dir, "sub/.millhand/runs")

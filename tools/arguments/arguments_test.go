@@ -153,7 +153,7 @@ func TestATypeWithoutASchema(t *testing.T) {
 	}
 }
 
-// FuzzArguments throws anything at the decoder: it answers with a value or with
+// FuzzArguments throws anything at the decoder: it returns a value or with
 // an error in bounds.
 func FuzzArguments(f *testing.F) {
 	for _, s := range []string{`{"name": "a", "count": "3"}`, `{"name": null}`, `{"parts": [{"size": 1e400}]}`, "[[[[", `{"many": {"": []}}`, `{"name": "\ud800"}`, "\xff", `{"count": 9223372036854775808, "name": ""}`} {

@@ -143,7 +143,7 @@ func unknownNeeds(u shell.Unknown) []permission.Request {
 	return needs
 }
 
-// unknownReason says why a part can't be analyzed.
+// unknownReason returns why a part can't be analyzed.
 func unknownReason(r effect.Reason) string {
 	switch r {
 	case effect.ReasonPath:

@@ -103,7 +103,7 @@ func TestBashErrors(t *testing.T) {
 	s.Unchanged(before)
 }
 
-// A pipe tells when the last process that holds it has ended, without looking
+// A pipe shows when the last process that holds it has ended, without looking
 // at the clock.
 func TestBashKillsBackgroundProcesses(t *testing.T) {
 	tests := []struct {

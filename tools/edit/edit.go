@@ -57,7 +57,7 @@ func matchers() []matcher {
 // Replace replaces old by new in text: its only occurrence, or with all every
 // one. For an exact match new is inserted literally, except for line endings:
 // lines keep theirs, and new lines get those of the lines around them. A
-// byte-order mark at the beginning of text stays. If a match is not exact, the
+// byte-order mark at the start of text stays. If a match is not exact, the
 // difference between old and new is applied to it ([merge.Match]): other text keeps
 // its bytes, and new lines get the indentation of the file.
 //

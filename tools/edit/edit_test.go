@@ -215,7 +215,7 @@ func checkOutside(t *testing.T, text, old, new string, all bool, got Result) {
 	}
 }
 
-// original returns the beginning of a text that with LF line ends has n bytes.
+// original returns the start of a text that with LF line ends has n bytes.
 func original(text string, n int) string {
 	i := 0
 	for ; n > 0; n-- {

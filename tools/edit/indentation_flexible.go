@@ -6,7 +6,7 @@ import (
 )
 
 // indentationFlexible finds lines that are those of old moved to the left
-// or right as a whole. It finds less than lineTrimmed, and so tells apart blocks
+// or right as a whole. It finds less than lineTrimmed, and so distinguishes blocks
 // that differ in their inner indentation only.
 func indentationFlexible(text, old string) []span {
 	t, o := newLines(text), newLines(old)

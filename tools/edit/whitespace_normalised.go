@@ -58,7 +58,7 @@ func within(line string, offset int, plain, want string) []span {
 }
 
 // positions returns for each byte of a line's normal form, which has n, where in
-// the line it comes from; a space from the beginning of its white space.
+// the line it comes from; a space from the start of its white space.
 func positions(line string, n int) []int {
 	at := make([]int, 0, n)
 	space := -1

@@ -172,7 +172,7 @@ func TestReadAttachesSupportedMedia(t *testing.T) {
 	s.Want(s.Call("read", tooltest.Args{"filePath": "huge.png"}), tools.Failed, "huge.png is too large: an image of 20971547 bytes, maximum 20 MiB")
 }
 
-// None of these may block: there is no other end to any.
+// None of these may block: none has another end.
 func TestReadRejectsSpecialFiles(t *testing.T) {
 	s := tooltest.SetUp(t, "readonly", nil)
 	if err := syscall.Mkfifo(filepath.Join(s.Dir, "pipe"), 0o644); err != nil {

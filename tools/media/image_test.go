@@ -48,7 +48,7 @@ func TestLargeImagesAreDownscaled(t *testing.T) {
 	copy(bomb[29:], []byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)})
 	tests := []struct {
 		name, content string
-		media, want   string // the attachment's type, and what the output says; no type for an error
+		media, want   string // the attachment's type, and the text of the output; no type for an error
 		width, height int
 	}{
 		{"small.png", drawing(t, 2000, 100, "image/png", false), "image/png", "bytes) is attached", 2000, 100},

@@ -101,7 +101,7 @@ func tokenMerge(found, old, new, end string, escapes bool) (out, inserted string
 	return merged.String(), fresh.String()
 }
 
-// Unescape resolves escaped characters and newlines. Other backslashes are kept.
+// Unescape resolves escaped characters and newlines. Other backslashes stay.
 func Unescape(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s

@@ -11,7 +11,7 @@ import (
 )
 
 // captured writes pieces into a capture, and returns what the model is given
-// and the files that are kept.
+// and the files that are saved.
 func captured(t *testing.T, s Store, chunks ...string) (Text, []string) {
 	t.Helper()
 	c := s.Capture("bash")

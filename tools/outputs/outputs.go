@@ -69,7 +69,7 @@ func (s Store) Bound(text, full string, tail bool) Text {
 // fullOutput describes a complete file in [savedNote].
 const fullOutput = "full output"
 
-// savedNote says where an output is saved and how to read more of it. A line
+// savedNote describes where an output is saved and how to read more of it. A line
 // longer than read's maximum can't be read by lines.
 func savedNote(what, path, shown string) string {
 	how := "use read with offset and limit, or grep"

@@ -33,7 +33,7 @@ func TestBound(t *testing.T) {
 		name   string
 		limits Limits
 		text   string
-		head   string // what is kept of the beginning
+		head   string // the start that remains
 		tail   string // and what of the end, when that is asked for
 	}{
 		{"nothing", Limits{}, "", "", ""},

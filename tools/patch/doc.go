@@ -4,7 +4,7 @@
 //
 // [Parse] reads a patch, [Patch.Paths] names every file that it touches, and
 // [Apply] works out what all of them would hold afterwards. Nothing is written
-// by this package: Apply answers with everything there is to do or with an
+// by this package: Apply returns everything there is to do or with an
 // error, so that a patch is done whole or not at all.
 //
 // Models copy imperfectly. The lines of a hunk are therefore looked for in

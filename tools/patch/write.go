@@ -86,7 +86,7 @@ func (a *applier) moved() map[string]string {
 	return to
 }
 
-// parentDirs refuses paths that would have to be a file and a directory at once.
+// parentDirs refuses paths that would have to be a file and a directory.
 func (a *applier) parentDirs() error {
 	for _, s := range a.order {
 		dir := key(s.path)

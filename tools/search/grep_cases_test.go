@@ -14,7 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops/ignore"
 )
 
-// needRipgrep skips a test where there is no ripgrep, but not on a CI.
+// needRipgrep skips a test without ripgrep, but not on a CI.
 func needRipgrep(tb testing.TB) {
 	tb.Helper()
 	if _, err := exec.LookPath("rg"); err == nil {
@@ -107,7 +107,7 @@ var grepCases = []struct {
 	{"nothing", ".", Query{Pattern: "nowhere to be found"}, ""},
 }
 
-// short tells what was found as grepCases do.
+// short describes what was found as grepCases do.
 func short(r GrepResult) string {
 	var found []string
 	for _, m := range r.Matches {

@@ -96,7 +96,7 @@ func TestGrepCountsLinesAcrossBlocks(t *testing.T) {
 
 func TestGrepSearchesLongLinesToTheirEnd(t *testing.T) {
 	long := maxReused + 1
-	if testing.Short() { // the race detector takes minutes for such lines
+	if testing.Short() { // the race detector needs minutes for such lines
 		long = 256 << 10
 	}
 	text := strings.Repeat("x", long) + "Needle;\nNeedle;\n" + strings.Repeat("y", long/8) + "Needle;" + strings.Repeat("z", long/8)
@@ -256,7 +256,7 @@ func TestGrepIsStoppedWithinALine(t *testing.T) {
 	}
 }
 
-// A file that takes too long costs its time and no more: what was found in it
+// A file that is searched for too long costs its time and no more: what was found in it
 // counts, and so do the others.
 func TestSlowFileIsSearchedPartially(t *testing.T) {
 	slow := "needle c\n" + strings.Repeat(strings.Repeat("a", 1<<20)+"\n", 3) + "needle c\n"

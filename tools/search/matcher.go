@@ -15,7 +15,7 @@ import (
 )
 
 // patience is the amount of matching, in steps of the program per byte,
-// without checking the context. It takes some hundredths of a second.
+// without checking the context. It lasts some hundredths of a second.
 const patience = 1 << 20
 
 // matcher finds the lines of a text that match a regular expression. It is

@@ -9,14 +9,14 @@ import (
 )
 
 // The marks that say how a file is encoded. As ripgrep does, a file that
-// begins with one is searched as UTF-8 without it.
+// starts with one is searched as UTF-8 without it.
 var (
 	markUTF8    = []byte("\xef\xbb\xbf")
 	markUTF16LE = []byte("\xff\xfe")
 	markUTF16BE = []byte("\xfe\xff")
 )
 
-// utf16Order returns the order of bytes in a text that begins with a mark of
+// utf16Order returns the order of bytes in a text that starts with a mark of
 // UTF-16, nil if it does not.
 func utf16Order(text []byte) binary.ByteOrder {
 	switch {
@@ -38,7 +38,7 @@ type utf16Reader struct {
 	chunk [4 << 10]byte
 }
 
-// newUTF16Reader decodes a text of which the beginning was read already.
+// newUTF16Reader decodes a text whose start was read already.
 func newUTF16Reader(began []byte, from io.Reader, order binary.ByteOrder) *utf16Reader {
 	return &utf16Reader{from: from, order: order, raw: bytes.Clone(began)}
 }

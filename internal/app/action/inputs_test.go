@@ -118,7 +118,7 @@ func TestManifests(t *testing.T) {
 		{input: "with blank.yaml", want: []string{"with blank.yaml"}},
 		{input: "with blank.yaml\na.yaml", want: []string{"with blank.yaml", "a.yaml"}},
 		{input: "odd[1].yaml", want: []string{"odd[1].yaml"}},
-		{input: "missing.yaml", want: []string{"missing.yaml"}}, // millhand run says so
+		{input: "missing.yaml", want: []string{"missing.yaml"}}, // millhand run reports it
 		{input: "-", want: []string{"./-"}},
 		{input: "$(touch x).yaml", want: []string{"$(touch", "x).yaml"}},
 		{input: "missing/*.yaml", fails: `no file matches "missing/*.yaml"`},

@@ -318,7 +318,7 @@ func Start(ctx context.Context, w world.World, o Options, c Checked, s Starting)
 	var ready *preflight.Result
 	level, state, err := c.Confine(ctx, func(ctx context.Context) (err error) {
 		plan, ready, err = Preflight(ctx, w, plan, c.Key, s, o.Log.Quiet, known, clients)
-		event.Prepare() // the probe of the sandbox takes longer
+		event.Prepare() // the probe of the sandbox is slower
 		return err
 	})
 	defer func() { ready.Close() }() // may be nil

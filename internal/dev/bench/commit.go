@@ -68,7 +68,7 @@ func (b *bench) besideGit(ctx context.Context, program, benchmark, times string,
 	return r, nil
 }
 
-// checkout measures how long git takes to create the linked worktree that millhand works
+// checkout measures the time in which git creates the linked worktree that millhand works
 // in.
 func (b *bench) checkout(ctx context.Context, runs int) (row, error) {
 	r := row{figure: "for scale, `git worktree add` of the 2,000 files: wall", unit: "ms"}

@@ -1,5 +1,5 @@
 // Package house holds the source tree and its documents to rules that no
-// compiler checks: which package may import which, and that a document says
+// compiler checks: which package may import which, and that a document lists
 // what the code does.
 package house
 

@@ -80,7 +80,7 @@ func TestUnsupportedRequestsAreRewritten(t *testing.T) {
 }
 
 // TestThinkingBudgetIsClamped holds the budget to at least 1024 tokens
-// and less than the whole output, and thinking to turns that began with it.
+// and less than the entire output, and thinking to turns that began with it.
 func TestThinkingBudgetIsClamped(t *testing.T) {
 	call := []model.ToolCall{{ID: "a", Name: "bash", Input: "{}"}}
 	thought := &model.State{Wire: "messages/m", Data: json.RawMessage(`[{"type":"thinking","text":"hm","signature":"s"},{"type":"tool_use"}]`)}

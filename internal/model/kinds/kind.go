@@ -26,7 +26,7 @@ type Kind struct {
 	// CLAUDE_CODE_USE_*.
 	Unread []string
 
-	// First is a cheap model with a known price, for a first manifest; "" where there is none to name.
+	// First is a cheap model with a known price, for a first manifest; "" if the provider has none.
 	First string
 
 	// Manifest is its name as the kind of an endpoint, if that is another; that of provider openai is free

@@ -7,7 +7,7 @@ import (
 	"github.com/millhand/millhand/internal/model/wire"
 )
 
-// mostDetails bounds the pieces of reasoning that are kept of a response.
+// mostDetails bounds the items of reasoning that are stored of a response.
 const mostDetails = 4096
 
 // details puts OpenRouter's reasoning_details together: entries of the same

@@ -21,7 +21,7 @@ import (
 	"github.com/millhand/millhand/internal/testing/wiretest"
 )
 
-// completed is the end of a response that holds it whole.
+// completed is the end of a response that contains all of it.
 const completed = `{"type":"response.completed","response":{"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"ok"}]}]}}`
 
 // TestReasoningSummariesAreOmittedIfRefused plays OpenAI to an organisation

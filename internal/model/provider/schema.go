@@ -58,7 +58,7 @@ func (g *gemini) of(schema map[string]any, depth int) map[string]any {
 	return out
 }
 
-// find resolves a reference to a subschema, an empty one if there is no target.
+// find resolves a reference to a subschema, an empty one without a target.
 func (g *gemini) find(ref string) map[string]any {
 	at := g.root
 	if ref == "#" {

@@ -68,7 +68,7 @@ func (p *Player) Finish() error {
 	return model.Fail(model.ClassScript, fmt.Errorf("%s: turn %d was not used (unused in all: %d)", turn.Source, turn.Number, unused))
 }
 
-// emit tells the turn in pieces, as a model would stream it.
+// emit sends the turn in chunks, as a model would stream it.
 func (t *Turn) emit(emit func(model.Delta)) {
 	for _, s := range chunks(t.Reasoning) {
 		emit(model.Delta{Kind: model.ReasoningDelta, Text: s})

@@ -36,7 +36,7 @@ type attempt struct {
 	feed *feed  // its events, if it is a stream
 	body []byte // the response, if it is not a stream
 	kind string // content type
-	err  error  // why there is no response that can be read
+	err  error  // why no response could be read
 }
 
 // carry is the middleware of the SDK: it sends what the SDK encoded together with the

@@ -457,7 +457,7 @@ func Site(t *testing.T, handler http.HandlerFunc) (s *Stage, at string) {
 	return s, server.URL
 }
 
-// Serves answers with a body as a type of content.
+// Serves responds with a body as a type of content.
 func Serves(contentType, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header()["Content-Type"] = nil // none but what is asked for
@@ -478,7 +478,7 @@ func WithTimeouts(call func(limit time.Duration) tools.Outcome) (out tools.Outco
 	}
 }
 
-// Only leaves the arguments that the tool takes.
+// Only leaves the arguments that the tool accepts.
 func (a Args) Only(tool string) Args {
 	taken := map[string][]string{"read": {"filePath"}, "list": {"path"}, "glob": {"pattern", "path"}, "grep": {"pattern", "path"}}
 	b := Args{}

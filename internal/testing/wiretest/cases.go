@@ -20,7 +20,7 @@ type Case struct {
 	Renamed    bool             // the answer arrives, but with other ids of its calls
 	RetryAfter time.Duration    // what a failure asks for, if not 0
 	Hangs      bool             // nothing but a deadline ends the request
-	Body       bool             // not for pieces: it is too long, or there is no stream
+	Body       bool             // not for pieces: it is too long, or not streamed
 }
 
 // CaseOf returns the case of that name.
@@ -33,7 +33,7 @@ func CaseOf(name string) (Case, bool) {
 	return all[i], true
 }
 
-// Refusals returns the answers by which a model says that it will not, on each
+// Refusals returns the responses by which a model refuses, on each
 // wire and in each form. They are no faults: a client takes them for answers with
 // the finish [model.FinishFilter] and the text "I will not.".
 func Refusals() []Case {

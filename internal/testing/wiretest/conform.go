@@ -245,7 +245,7 @@ func (c Case) conform(t *testing.T, open Open) {
 	}
 }
 
-// check says what is wrong with the outcome of a case, "" if it is as it must be.
+// check returns what is wrong with the outcome of a case, "" if it is as it must be.
 func (c Case) check(want, got model.Response, err error) string {
 	if c.Class == "" {
 		if c.Uncounted {

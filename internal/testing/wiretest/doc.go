@@ -3,7 +3,7 @@
 // everything between a session and the socket to be what it is in earnest.
 //
 // The server keeps no conversations: the number of assistant messages in a
-// request says which turn is due, so that any number of jobs can play one script
+// request determines which turn is due, so that any number of jobs can play one script
 // concurrently, each from its start. Only error turns are counted, by the bytes
 // of the request that they fail: two jobs that send the very same share them. A
 // request for a model that bears the name of an agent of the script gets that

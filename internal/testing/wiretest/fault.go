@@ -12,14 +12,14 @@ type Fault struct {
 	// In place of the turn:
 	Silent bool // never answers
 	Torn   bool // tears the connection before it answers
-	Status int  // answers with this status, Header and Body; 200 is one too
+	Status int  // responds with this status, Header and Body; 200 is one too
 	Body   string
 
 	Header map[string]string // of the answer; with a Status, none sets Content-Type to application/json
 
 	// On the turn's stream of bytes:
 	Rewrite func([]byte) []byte // replaces it
-	Chunk   int                 // sends so many bytes at once; 0 sends all
+	Chunk   int                 // sends so many bytes together; 0 sends all
 	Drip    time.Duration       // waits between two pieces
 	Cut     int                 // tears the connection after so many bytes, if not 0
 	Behind  bool                // tears the connection behind the last piece of the last call, before the end event
@@ -86,7 +86,7 @@ func (f Fault) send(w http.ResponseWriter, r *http.Request, stream []byte) {
 	}
 }
 
-// beforeEnd is where the event begins that tells why the model stopped.
+// beforeEnd is where the event begins with the reason why the model stopped.
 func beforeEnd(stream []byte) int {
 	at := 0
 	for _, end := range []string{`"finish_reason":"`, "event: message_delta", "event: response.completed"} {

@@ -77,7 +77,7 @@ func swapped(name string, first, second func(e object) bool) Case {
 	}}}
 }
 
-// numbered tells events by a number in them.
+// numbered distinguishes events by a number in them.
 func numbered(field string, n float64) func(object) bool {
 	return func(e object) bool { return e[field] == n }
 }

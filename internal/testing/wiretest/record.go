@@ -91,7 +91,7 @@ func Recordings(t *testing.T, pattern, history string, update bool, open func(*h
 }
 
 // sampling returns how far apart the bytes are at which recordings are split: each
-// split plays the whole recording.
+// split plays the entire recording.
 func sampling() int {
 	if testing.Short() {
 		return 97

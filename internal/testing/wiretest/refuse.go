@@ -7,7 +7,7 @@ import (
 	"github.com/millhand/millhand/internal/model"
 )
 
-// codes are what OpenAI says of a class, as far as it has a word for it.
+// codes are the codes of OpenAI for a class, as far as it has a word for it.
 var codes = map[model.ErrorClass]string{
 	model.ClassAuth:    "invalid_api_key",
 	model.ClassUnknown: "model_not_found",
@@ -17,7 +17,7 @@ var codes = map[model.ErrorClass]string{
 	model.ClassScript:  "script",
 }
 
-// kinds are what Anthropic says of a class.
+// kinds are those of Anthropic for a class.
 var kinds = map[model.ErrorClass]string{
 	model.ClassAuth:        "authentication_error",
 	model.ClassUnknown:     "not_found_error",
@@ -27,7 +27,7 @@ var kinds = map[model.ErrorClass]string{
 	model.ClassUnavailable: "overloaded_error",
 }
 
-// refuse answers with an error in the form of the wire.
+// refuse responds with an error in the form of the wire.
 func refuse(w http.ResponseWriter, on Wire, status int, class model.ErrorClass, message string) {
 	type failure struct {
 		Message string  `json:"message"`
@@ -40,7 +40,7 @@ func refuse(w http.ResponseWriter, on Wire, status int, class model.ErrorClass, 
 		if !ok {
 			kind = "invalid_request_error"
 		}
-		if class == model.ClassContext { // there is no word for it
+		if class == model.ClassContext { // it has no word for it
 			message = "prompt is too long: " + message
 		}
 		body = object{"type": "error", "error": object{"type": kind, "message": message}}

@@ -27,7 +27,7 @@ type Server struct {
 	// counted if the turn states none.
 	Play func(Request) *script.Turn
 	// Window refuses longer requests, in tokens as [Request.Tokens] counts them;
-	// 0 takes all.
+	// 0 accepts all.
 	Window int64
 
 	script *script.Script
@@ -222,7 +222,7 @@ func (s *Server) addProblem(w http.ResponseWriter, on Wire, err error) {
 	refuse(w, on, http.StatusBadRequest, model.ClassScript, err.Error())
 }
 
-// fail answers with a scripted failure. One without a status is a stream that
+// fail responds with a scripted failure. One without a status is a stream that
 // ends too early.
 func fail(w http.ResponseWriter, on Wire, e *model.Error) {
 	if e.RetryAfter >= 0 {

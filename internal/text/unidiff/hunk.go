@@ -27,7 +27,7 @@ func rangeOf(s string) Range {
 	return r
 }
 
-// number returns a number of lines; 0 for what is none.
+// number returns a number of lines; 0 for other text.
 func number(s string) int {
 	n, _ := strconv.Atoi(s) // the largest one, if it is too large
 	return min(max(0, n), math.MaxInt32)

@@ -8,7 +8,7 @@
 // directory. Definitions (x := y) are never removed, as others need them, and a
 // mutant that does not compile does not count. It runs no other package's tests.
 //
-// gremlins 0.6.0 removes no statements: it changes operators, and takes the conditions of cases for code that no
+// gremlins 0.6.0 removes no statements: it changes operators, and regards the conditions of cases for code that no
 // test reaches.
 package main
 

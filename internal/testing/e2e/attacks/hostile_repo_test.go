@@ -87,7 +87,7 @@ turns:
 `
 
 // hostilePatience bounds each program of a trap: a pipe in the position of a file
-// can block one forever, while a busy machine takes a minute for a run.
+// can block one forever, while a busy machine needs a minute for a run.
 const hostilePatience = 5 * time.Minute
 
 // TestHostileRepositories works on repositories that are traps, beside them and

@@ -23,9 +23,9 @@ import (
 	"time"
 )
 
-// TestTheWorstModel lets a model at work that does whatever a text tells it to:
+// TestTheWorstModel lets a model at work that does whatever a text asks for:
 // the prompt, the repository's AGENTS.md, the files that it reads, what tools
-// answer. The repository tells it to steal, to plant and to break out, as in
+// answer. The repository asks it to steal, to plant and to break out, as in
 // the incidents that are named there. Nothing of it may come of it, at either
 // level of the sandbox: no canary in anything that is written, shown, committed
 // or sent, and nothing changed outside of the workspace.
@@ -369,7 +369,7 @@ func (s *thief) requests() []string {
 }
 
 // worstModel answers as Chat Completions. It obeys every line "DO tool {...}" of
-// the conversation, one a turn, and says in the end all that it was told.
+// the conversation, one a turn, and repeats at the end all that it received.
 type worstModel struct {
 	mu   sync.Mutex
 	sent strings.Builder

@@ -82,7 +82,7 @@ func upgrades(t *testing.T) string {
 	return file
 }
 
-// outside returns the texts that are not visible in the window without scrolling to the side.
+// outside returns the texts that are not visible in the window without horizontal scrolling.
 const outside = `() => {
 	const all = [...document.querySelectorAll("header, .totals, .outcomes, .reasons li, .controls label, #jobs tbody tr:not(.detail) > *, .job section, .job figure, .chart")];
 	return all.filter((e) => e.checkVisibility() && (e.getBoundingClientRect().right > innerWidth || e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== "inline")).map((e) => e.textContent.trim().slice(0, 40)).join("; ");

@@ -319,7 +319,7 @@ func (b *bulk) millhand(args ...string) string {
 }
 
 // next returns the arguments of the run's next process: a process that was killed before it
-// wrote an event left nothing to resume, and the run starts anew.
+// wrote an event left nothing to resume, and the run starts again.
 func (b *bulk) next() []string {
 	if bytes.Contains(b.events(), []byte("\n")) {
 		return []string{"run", "--resume", "r", "--jobs", fmt.Sprint(parallel)}

@@ -259,7 +259,7 @@ func testChecks(t *testing.T, s *server, c *forge.Client) {
 }
 
 // testRules merges into branches whose rules require more than checks. A code owner is asked for a
-// review, which blocks the merge as the rule of the second branch says.
+// review, which blocks the merge by the rule of the second branch.
 func testRules(t *testing.T, s *server, c *forge.Client) {
 	t.Helper()
 	s.push("acme/web", "main", map[string]string{"CODEOWNERS": "owned @ada\n"})

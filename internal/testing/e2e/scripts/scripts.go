@@ -199,7 +199,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// copyDir copies a directory: cp of testscript's own takes files only.
+// copyDir copies a directory: cp of testscript's own copies only files.
 func copyDir(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: cp-dir FROM TO")

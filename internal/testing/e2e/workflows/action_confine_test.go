@@ -10,7 +10,7 @@ import (
 
 // confining is a workflow on a machine that keeps namespaces from millhand,
 // with stand-ins for the programs that could change that. Each program is a
-// line of a shell script; sudo's takes the rest of its line.
+// line of a shell script; sudo's reads the rest of its line.
 func confining(t *testing.T, sudo, parser string) *workflow {
 	t.Helper()
 	if exec.Command("unshare", "-Ur", "sh", "-c", "echo 0 >/proc/sys/user/max_user_namespaces").Run() != nil {

@@ -137,7 +137,7 @@ turns:
     usage: {input: 1100, output: 20}
 `
 
-// installCron sets the cron example up in a directory, as its README says.
+// installCron sets the cron example up in a directory, as in its README.
 func installCron(t *testing.T, fault func(int) wiretest.Fault) (dir string, job cronJob) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "srv")
@@ -168,8 +168,8 @@ func listed(t *testing.T, dir string) []string {
 	return list
 }
 
-// TestNightlyRunsOfCronNeverOverlap runs the crontab's command twice at once:
-// the first is held in its first call of the model until the second is over.
+// TestNightlyRunsOfCronNeverOverlap runs the crontab's command twice concurrently:
+// the first is held in its first call of the model until the second has ended.
 func TestNightlyRunsOfCronNeverOverlap(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and run without -short")
