@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write THIRD_PARTY_NOTICES")
+var update = flag.Bool("update", false, "write THIRD_PARTY_NOTICES and the rows of docs/manifest.md")
 
 // licences are those that a linked module may have, by a phrase that only its text
 // has. All of them allow to distribute binaries with a notice; that of MPL-2.0 has the address of the source, which
