@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"sort"
 	"strings"
 )
 
@@ -51,8 +51,9 @@ func (c *Client) FindAll(ctx context.Context, p Path, h Head) ([]PullRequest, er
 // find returns the pull requests for a head that have a state, "" for all.
 func (c *Client) find(ctx context.Context, p Path, h Head, state State) ([]PullRequest, error) {
 	all, err := c.api.Pulls(ctx, p, Own(p, h), state)
-	slices.SortFunc(all, func(a, b PullRequest) int {
-		return cmp.Or(compareBool(b.State == Open, a.State == Open), cmp.Compare(b.Number, a.Number))
+	sort.Slice(all, func(i, j int) bool {
+		a, b := &all[i], &all[j]
+		return cmp.Or(compareBool(b.State == Open, a.State == Open), cmp.Compare(b.Number, a.Number)) < 0
 	})
 	return all, err
 }

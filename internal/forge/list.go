@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -54,7 +55,7 @@ func (c *Client) ListRepos(ctx context.Context, f Filter) (Listing, error) {
 			l.Repos = append(l.Repos, r)
 		}
 	}
-	slices.SortFunc(l.Repos, func(a, b Repository) int { return strings.Compare(a.Path.String(), b.Path.String()) })
+	sort.Slice(l.Repos, func(i, j int) bool { return l.Repos[i].Path.String() < l.Repos[j].Path.String() })
 	return l, nil
 }
 

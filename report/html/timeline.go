@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 	"time"
 
 	g "maragu.dev/gomponents"
@@ -106,7 +107,7 @@ func newScale(all []lane) *scale {
 	for _, l := range all {
 		spans = append(spans, l.spans...)
 	}
-	slices.SortFunc(spans, func(a, b span) int { return a.from.Compare(b.from) })
+	sort.Slice(spans, func(i, j int) bool { return spans[i].from.Before(spans[j].from) })
 	s := &scale{}
 	total := time.Duration(0)
 	for _, one := range spans {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
@@ -338,7 +339,7 @@ func (d *Differences) split(all *state.ChangeSet) (own *state.ChangeSet, left []
 	if len(out) == 0 {
 		return all, nil
 	}
-	slices.SortFunc(left, func(a, b LeftOut) int { return strings.Compare(a.Path, b.Path) })
+	sort.Slice(left, func(i, j int) bool { return left[i].Path < left[j].Path })
 	return all.Only(func(path string) bool { return out[path] == "" }), left
 }
 

@@ -1,9 +1,8 @@
 package rollout
 
 import (
-	"cmp"
 	"crypto/sha256"
-	"slices"
+	"sort"
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
@@ -46,7 +45,7 @@ func (r *Rollout) forecast() *event.Forecast {
 	if !capped {
 		s.Cap = 0
 	}
-	slices.SortFunc(sample, func(a, b finished) int { return cmp.Compare(a.digest, b.digest) })
+	sort.Slice(sample, func(i, j int) bool { return sample[i].digest < sample[j].digest })
 	for _, f := range sample {
 		end := r.history.jobs[f.job.ID].end
 		cost := f.job.Limits.CostUSD // of one that is unknown

@@ -1,9 +1,9 @@
 package rollout
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"slices"
+	"sort"
 
 	"github.com/millhand/millhand/tasks"
 )
@@ -41,9 +41,9 @@ func Divide(r *tasks.Rollout, jobs []tasks.Job) []Wave {
 			late = append(late, g)
 		}
 	}
-	byDigest := func(a, b group) int { return cmp.Compare(string(a.digest[:]), string(b.digest[:])) }
-	slices.SortFunc(early, byDigest)
-	slices.SortFunc(late, byDigest)
+	for _, all := range [][]group{early, late} {
+		sort.Slice(all, func(i, j int) bool { return string(all[i].digest[:]) < string(all[j].digest[:]) })
+	}
 	var waves []Wave
 	started := 0
 	take := func(w Wave, from []group, until int) (rest []group) {

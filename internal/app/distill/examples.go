@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"slices"
+	"sort"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/report"
@@ -46,8 +47,8 @@ func Divide(all []Example) []Example {
 		sum := sha256.Sum256([]byte(e.Repo + "\x00" + e.Job))
 		return sum[:]
 	}
-	slices.SortFunc(all, func(a, b Example) int {
-		return cmp.Or(slices.Compare(order(a), order(b)), cmp.Compare(a.Job, b.Job))
+	sort.Slice(all, func(i, j int) bool {
+		return cmp.Or(slices.Compare(order(all[i]), order(all[j])), cmp.Compare(all[i].Job, all[j].Job)) < 0
 	})
 	all = all[:min(len(all), mostTried)]
 	given := min(mostExamples, len(all)-Least)

@@ -3,7 +3,7 @@ package follow
 import (
 	"fmt"
 	"slices"
-	"strings"
+	"sort"
 	"time"
 
 	"github.com/millhand/millhand/internal/money"
@@ -136,6 +136,6 @@ func NewFailures(p Pull) (failed []Check, red bool) {
 			failed = append(failed, c)
 		}
 	}
-	slices.SortFunc(failed, func(a, b Check) int { return strings.Compare(a.Name, b.Name) })
+	sort.Slice(failed, func(i, j int) bool { return failed[i].Name < failed[j].Name })
 	return failed, len(failed) > 0 && slices.ContainsFunc(p.Base, func(c Check) bool { return c.Failed })
 }

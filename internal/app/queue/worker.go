@@ -3,8 +3,7 @@ package queue
 import (
 	"context"
 	"encoding/json"
-	"slices"
-	"strings"
+	"sort"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -75,7 +74,7 @@ func (q *Queue) Workers(ctx context.Context) ([]Worker, error) {
 		}
 		return nil
 	})
-	slices.SortFunc(all, func(a, b Worker) int { return strings.Compare(a.ID, b.ID) })
+	sort.Slice(all, func(i, j int) bool { return all[i].ID < all[j].ID })
 	return all, err
 }
 

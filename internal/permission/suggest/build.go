@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"path"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission"
@@ -212,8 +213,9 @@ func (b *builder) proposals(p permission.Profile, risky []Call) []Rule {
 			rules = append(rules, Rule{Rule: f.rule(), Calls: calls(f, p, risky), Risk: why})
 		}
 	}
-	slices.SortFunc(rules, func(a, b Rule) int {
-		return cmp.Or(cmp.Compare(a.Permission, b.Permission), cmp.Compare(a.Pattern, b.Pattern))
+	sort.Slice(rules, func(i, j int) bool {
+		a, b := &rules[i], &rules[j]
+		return cmp.Or(cmp.Compare(a.Permission, b.Permission), cmp.Compare(a.Pattern, b.Pattern)) < 0
 	})
 	return rules
 }

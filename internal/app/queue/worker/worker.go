@@ -11,7 +11,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"time"
@@ -278,7 +278,10 @@ func (k *worker) state() queue.Worker {
 	for c, since := range k.claims {
 		s.Jobs = append(s.Jobs, queue.Running{Run: c.Run.ID, Job: c.Job.ID, Delivery: c.Delivery, Since: since})
 	}
-	slices.SortFunc(s.Jobs, func(a, b queue.Running) int { return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.Job, b.Job)) })
+	sort.Slice(s.Jobs, func(i, j int) bool {
+		a, b := &s.Jobs[i], &s.Jobs[j]
+		return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.Job, b.Job)) < 0
+	})
 	return s
 }
 
