@@ -146,7 +146,7 @@ func settled(end event.JobEnd, spent spend) event.JobEnd {
 }
 
 func (j *job) takeAttempt(e event.Event) {
-	j.attempts = max(j.attempts, e.Attempt.Number)
+	j.attempts, j.hunks = max(j.attempts, e.Attempt.Number), nil // those of other changes
 	j.dropReviews(e.Attempt.Number)
 	j.environment.basis.attempt()
 }

@@ -88,6 +88,9 @@ func (l *landed) facts() publish.Facts {
 	if l.result != nil {
 		f.Reviewed = l.result.Review
 	}
+	if l.result != nil && l.result.Hunks != nil {
+		f.Hunks = l.result.Hunks.Line()
+	}
 	for _, c := range spec.Verify {
 		v := publish.Verify{Name: clean(c.Name), Before: "not run"}
 		if i := slices.IndexFunc(l.baseline, func(o event.Baseline) bool { return o.Name == c.Name }); i >= 0 {

@@ -18,7 +18,7 @@ func resultOf(past *history.Facts, spec tasks.Job) *ending.Result {
 	if past == nil {
 		return r
 	}
-	r.Attempts, r.Final, r.Review = past.Attempts, past.Final, event.LastReview(past.Reviews)
+	r.Attempts, r.Final, r.Review, r.Hunks = past.Attempts, past.Final, event.LastReview(past.Reviews), past.Hunks
 	if schema := agent.FinalSchema(spec); schema != nil && past.Final != "" {
 		agent.Take(spec, session.End{Text: past.Final, Output: session.Document(schema, past.Final)}, r)
 	}

@@ -187,6 +187,7 @@ func (w *work) idle(ctx context.Context, last session.End) {
 // attempt starts an attempt and runs the session with its prompt.
 func (w *work) attempt(ctx context.Context, main *open, text string) (last session.End, end *ending.Stop) {
 	w.result.Attempts++
+	w.result.Hunks = nil
 	w.site.Touched = true
 	w.site.Diff.Keep(nil)
 	first := w.result.Attempts == 1 && !w.continued

@@ -13,6 +13,7 @@ type Result struct {
 	Output   json.RawMessage      // the final response, if there is an output schema
 	Requests []event.ForgeRequest // of the final response, if the task allows any
 	Totals   event.Totals
+	Hunks    *event.Hunks  // of the last attempt with ablate; nil for none
 	Review   *event.Review // the last one, with the objections that are left; nil for none
 }
 

@@ -26,6 +26,7 @@ type Facts struct {
 	Sessions  map[string]*Session
 	Left      []event.Left           // in the order of their events
 	Trials    map[string]event.Trial // by key
+	Hunks     *event.Hunks           // of the last attempt with ablate; nil for none
 	Final     string                 // the last message of the job's own session
 	Untrusted *event.Event           // that the job has read first; nil for nothing
 	Reviews   []event.Review         // of the changes, in the order of their events
@@ -86,6 +87,7 @@ var facts = event.Walk[func(*Facts, event.Event)]{
 		event.CallUpdated:        func(j *Facts, e event.Event) { j.session(e.Session).addCall(e.Call) },
 		event.TurnEnded:          (*Facts).turned,
 		event.SessionEnded:       (*Facts).finished,
+		event.AblationEnded:      func(j *Facts, e event.Event) { j.Hunks = e.Hunks },
 		event.TrialEnded:         (*Facts).tried,
 		event.ReviewEnded:        func(j *Facts, e event.Event) { j.Reviews = append(j.Reviews, *e.Review) },
 		event.FilesLeft:          func(j *Facts, e event.Event) { j.Left = append(j.Left, *e.Left) },
@@ -105,7 +107,7 @@ var facts = event.Walk[func(*Facts, event.Event)]{
 		event.PhaseStarted, event.PhaseEnded, event.CommandStarted, event.CommandEnded, event.ScriptEnded, event.SessionStarted, event.ModelText,
 		event.RequestRetried, event.Pruned, event.Compacted, event.VerifyEnded, event.ChangesFound, event.CommitStarted, event.ForgeRequestStarted, event.NetworkRequested,
 		event.ExtensionChanged, event.RevertStarted, event.WarningIssued, event.Sealed,
-		event.AblationStarted, event.AblationEnded, // follow from the trials
+		event.AblationStarted,
 	},
 }
 
@@ -136,6 +138,7 @@ func (j *Facts) attempted(e event.Event) {
 		j.Replacing = c.Hash
 	}
 	j.Attempts, j.Prompt, j.Comment = e.Attempt.Number, e.Attempt.Prompt, nil // it has another message
+	j.Hunks = nil
 }
 
 func (j *Facts) committed(e event.Event) {

@@ -247,3 +247,23 @@ func TestTimeOfARun(t *testing.T) {
 		t.Errorf("the run has taken %s, its job %s; last event %d", p.Elapsed, p.Job("a").Time(), p.Last.Seq)
 	}
 }
+
+// The hunks are those of the last attempt; its trials are known whichever attempt made them.
+func TestFactsHaveTheTrialsAndTheLastHunks(t *testing.T) {
+	p := &Past{}
+	attempt := func(n int) event.Event {
+		return event.Event{Type: event.AttemptStarted, Job: "a", Attempt: &event.Attempt{Number: n}}
+	}
+	for _, e := range []event.Event{
+		attempt(1), {Type: event.TrialEnded, Job: "a", Trial: &event.Trial{Key: "k", Failed: []string{"tests"}}},
+		{Type: event.AblationEnded, Job: "a", Hunks: &event.Hunks{Needed: 1}}, attempt(2),
+	} {
+		if err := p.Emit(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	j := p.Job("a")
+	if j.Hunks != nil || len(j.Trials) != 1 || j.Trials["k"].Failed[0] != "tests" {
+		t.Errorf("got %+v, %+v", j.Hunks, j.Trials)
+	}
+}

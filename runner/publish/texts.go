@@ -21,6 +21,7 @@ type Facts struct {
 	Message   string // of the commit
 	Session   *Session
 	Verify    []Verify         // that passed after the change
+	Hunks     string           // which hunks of the changes the verify commands need, in one line; "" if that is not known
 	Review    *findings.Review // the output as findings; nil for others
 	Reviewed  *event.Review    // of the changes, with the objections that are left; nil for none
 	OnLines   int              // findings that are comments on lines, and not in Review
@@ -101,6 +102,9 @@ func (f Facts) verified() string {
 	b.WriteString("| verify | before | after |\n|---|---|---|\n")
 	for _, v := range f.Verify {
 		fmt.Fprintf(&b, "| %s | %s | passed |\n", cell(v.Name), v.Before)
+	}
+	if f.Hunks != "" {
+		b.WriteString("\n" + f.Hunks + ".\n")
 	}
 	return strings.TrimRight(b.String(), "\n")
 }

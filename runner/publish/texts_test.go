@@ -135,3 +135,10 @@ func FuzzHarmless(f *testing.F) {
 		}
 	})
 }
+
+func TestAPullRequestHasTheHunksInOneLine(t *testing.T) {
+	f := Facts{Run: "r", Task: "t", Verify: []Verify{{"tests", "failed"}}, Hunks: "41 of 44 hunks needed; 2 by nothing; 1 not tried"}
+	if body := f.Body("x ${{ verify }}"); !strings.Contains(body, "| tests | failed | passed |\n\n41 of 44 hunks needed; 2 by nothing; 1 not tried.") {
+		t.Error(body)
+	}
+}

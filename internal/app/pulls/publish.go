@@ -320,6 +320,9 @@ func (p *Publishing) facts(j report.Job) publish.Facts {
 	if r := j.Review; r != nil && r.Verdict != "" {
 		f.Reviewed = &event.Review{Model: r.Model, Verdict: r.Verdict, Reason: r.Reason, Objections: r.Objections}
 	}
+	if j.Hunks != nil {
+		f.Hunks = j.Hunks.Line()
+	}
 	last := 0
 	for _, v := range j.Verify {
 		last = max(last, v.Attempt)
