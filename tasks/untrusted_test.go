@@ -30,6 +30,10 @@ func TestPublishingIsLimitedToWhatIsLeft(t *testing.T) {
 			t.Errorf("%s after %s: comment %v", c.mode, c.limit, got.Comment)
 		}
 	}
+	asks := Job{Publish: PublishPatch, Requests: &Requests{}}
+	if a := (&AfterUntrusted{Publish: PublishPush}); !a.Limits(&asks) || a.Apply(asks).Requests != nil {
+		t.Error("requests of the agent are left")
+	}
 	signed := Job{Publish: PublishPR, Commit: &Commit{Sign: SignAPI}}
 	if got := (&AfterUntrusted{Publish: PublishBranch}).Apply(signed); got.Publish != PublishPatch {
 		t.Errorf("a commit that only the forge can make: %s", got.Publish)
