@@ -29,9 +29,9 @@ func OfLabels(p Path, t Thread) Call {
 	return Call{What: fmt.Sprintf("label %s of %s", t, p), Repo: p}
 }
 
-// OfRemarks returns the call of a request for the remarks on a pull request.
-func OfRemarks(p Path, number int64) Call {
-	return Call{What: fmt.Sprintf("get the comments on pull request %d of %s", number, p), Repo: p}
+// OfRemarks returns the call of a request for the remarks on a thread.
+func OfRemarks(p Path, t Thread) Call {
+	return Call{What: fmt.Sprintf("get the comments on %s of %s", t, p), Repo: p}
 }
 
 // OfCommit returns the call of a request for the checks of a commit.

@@ -179,7 +179,7 @@ type API interface {
 	CheckList(ctx context.Context, p Path, sha string) ([]Check, error)
 	// CheckLog returns the end of the log of a check with a job.
 	CheckLog(ctx context.Context, p Path, check Check, most int) (string, error)
-	Remarks(ctx context.Context, p Path, number int64) ([]Remark, error)
+	Remarks(ctx context.Context, p Path, t Thread) ([]Remark, error)
 	Diff(ctx context.Context, p Path, number int64) ([]FileDiff, error)
 	// LineComments returns the comments on lines, without their markers.
 	LineComments(ctx context.Context, p Path, number int64) ([]LineComment, error)

@@ -19,11 +19,17 @@ type Remark struct {
 	Path   string // of the file that it is on; "" for none
 	Line   int    // 0 for none
 	At     time.Time
+	Edited time.Time // last change; zero if the forge does not report it
 }
 
 // Remarks returns the remarks on a pull request, without approvals.
 func (c *Client) Remarks(ctx context.Context, p Path, number int64) ([]Remark, error) {
-	all, err := c.api.Remarks(ctx, p, number)
+	return c.Conversation(ctx, p, Thread{Number: number})
+}
+
+// Conversation returns the remarks on an issue or pull request, without approvals.
+func (c *Client) Conversation(ctx context.Context, p Path, t Thread) ([]Remark, error) {
+	all, err := c.api.Remarks(ctx, p, t)
 	slices.SortStableFunc(all, func(a, b Remark) int { return a.At.Compare(b.At) })
 	return all, err
 }

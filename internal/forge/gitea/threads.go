@@ -63,8 +63,8 @@ func (a *API) Comment(ctx context.Context, p forge.Path, t forge.Thread, id int6
 }
 
 // Remarks implements [forge.API].
-func (a *API) Remarks(ctx context.Context, p forge.Path, number int64) ([]forge.Remark, error) {
-	c := forge.OfRemarks(p, number)
+func (a *API) Remarks(ctx context.Context, p forge.Path, t forge.Thread) ([]forge.Remark, error) {
+	c, number := forge.OfRemarks(p, t), t.Number
 	var all []forge.Remark
 	add := func(prefix string, id int64, by *sdk.User, r forge.Remark) {
 		if strings.TrimSpace(r.Body) != "" {
@@ -73,17 +73,17 @@ func (a *API) Remarks(ctx context.Context, p forge.Path, number int64) ([]forge.
 		}
 	}
 	err := a.comments(ctx, c, number, func(j *sdk.Comment) {
-		add("c", j.ID, j.Poster, forge.Remark{URL: j.HTMLURL, Body: j.Body, At: j.Created})
+		add("c", j.ID, j.Poster, forge.Remark{URL: j.HTMLURL, Body: j.Body, At: j.Created, Edited: j.Updated})
 	})
-	if err != nil {
-		return nil, err
+	if err != nil || t.Issue {
+		return all, err
 	}
 	err = a.lines(ctx, c, number, func(j *sdk.PullReview) {
 		if j.State != sdk.ReviewStateApproved && j.State != "DISMISSED" {
 			add("v", j.ID, j.Reviewer, forge.Remark{URL: j.HTMLURL, Body: j.Body, At: j.Submitted})
 		}
 	}, func(j *sdk.PullReviewComment) {
-		add("r", j.ID, j.Reviewer, forge.Remark{URL: j.HTMLURL, Body: j.Body, Path: j.Path, Line: int(j.LineNum), At: j.Created})
+		add("r", j.ID, j.Reviewer, forge.Remark{URL: j.HTMLURL, Body: j.Body, Path: j.Path, Line: int(j.LineNum), At: j.Created, Edited: j.Updated})
 	})
 	return all, err
 }

@@ -48,8 +48,8 @@ func (a *API) Comment(ctx context.Context, p forge.Path, t forge.Thread, id int6
 }
 
 // Remarks implements [forge.API].
-func (a *API) Remarks(ctx context.Context, p forge.Path, number int64) ([]forge.Remark, error) {
-	c, n := forge.OfRemarks(p, number), int(number)
+func (a *API) Remarks(ctx context.Context, p forge.Path, t forge.Thread) ([]forge.Remark, error) {
+	c, number := forge.OfRemarks(p, t), t.Number
 	var all []forge.Remark
 	add := func(prefix string, id int64, user *gh.User, r forge.Remark) {
 		if strings.TrimSpace(r.Body) == "" {
@@ -59,19 +59,19 @@ func (a *API) Remarks(ctx context.Context, p forge.Path, number int64) ([]forge.
 		all = append(all, r)
 	}
 	err := a.comments(ctx, c, number, func(j *gh.IssueComment) {
-		add("c", j.GetID(), j.GetUser(), forge.Remark{URL: j.GetHTMLURL(), Body: j.GetBody(), At: j.GetCreatedAt().Time})
+		add("c", j.GetID(), j.GetUser(), forge.Remark{URL: j.GetHTMLURL(), Body: j.GetBody(), At: j.GetCreatedAt().Time, Edited: j.GetUpdatedAt().Time})
 	})
-	if err != nil {
-		return nil, err
+	if err != nil || t.Issue {
+		return all, err
 	}
 	err = a.lines(ctx, c, number, func(j *gh.PullRequestComment) {
-		add("r", j.GetID(), j.GetUser(), forge.Remark{URL: j.GetHTMLURL(), Body: j.GetBody(), Path: j.GetPath(), Line: cmp.Or(j.GetLine(), j.GetPosition()), At: j.GetCreatedAt().Time})
+		add("r", j.GetID(), j.GetUser(), forge.Remark{URL: j.GetHTMLURL(), Body: j.GetBody(), Path: j.GetPath(), Line: cmp.Or(j.GetLine(), j.GetPosition()), At: j.GetCreatedAt().Time, Edited: j.GetUpdatedAt().Time})
 	})
 	if err != nil {
 		return nil, err
 	}
 	err = forge.Each(ctx, a.Sender, c, func(ctx context.Context) ([]*gh.PullRequestReview, *gh.Response, error) {
-		return a.gh.PullRequests.ListReviews(ctx, p.Owner, p.Name, n, new(largest()))
+		return a.gh.PullRequests.ListReviews(ctx, p.Owner, p.Name, int(number), new(largest()))
 	}, func(j *gh.PullRequestReview) error {
 		if state := j.GetState(); state != "APPROVED" && state != "PENDING" && state != "DISMISSED" {
 			add("v", j.GetID(), j.GetUser(), forge.Remark{URL: j.GetHTMLURL(), Body: j.GetBody(), At: j.GetSubmittedAt().Time})

@@ -70,16 +70,18 @@ func (a *API) Comment(ctx context.Context, p forge.Path, t forge.Thread, id int6
 }
 
 // Remarks implements [forge.API].
-func (a *API) Remarks(ctx context.Context, p forge.Path, number int64) ([]forge.Remark, error) {
+func (a *API) Remarks(ctx context.Context, p forge.Path, t forge.Thread) ([]forge.Remark, error) {
 	var all []forge.Remark
-	t := forge.Thread{Number: number}
-	err := a.notes(ctx, forge.OfRemarks(p, number), t, func(j *gl.Note) {
+	err := a.notes(ctx, forge.OfRemarks(p, t), t, func(j *gl.Note) {
 		if j.System || strings.TrimSpace(j.Body) == "" {
 			return
 		}
 		r := forge.Remark{ID: "c" + strconv.FormatInt(j.ID, 10), Author: j.Author.Username, URL: a.comment(p, t, j).URL, Body: j.Body}
 		if j.CreatedAt != nil {
 			r.At = *j.CreatedAt
+		}
+		if j.UpdatedAt != nil {
+			r.Edited = *j.UpdatedAt
 		}
 		if j.Position != nil {
 			r.Path, r.Line = j.Position.NewPath, int(j.Position.NewLine)

@@ -171,6 +171,7 @@ func (s rest) serveReviews(r *http.Request) (int, any, error) {
 		doc := s.noteDoc(n, r.Host)
 		doc["state"], doc["submitted_at"] = n.State, doc["created_at"]
 		delete(doc, "created_at")
+		delete(doc, "updated_at")
 		docs = append(docs, doc)
 	}
 	return http.StatusOK, docs, err

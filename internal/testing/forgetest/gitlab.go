@@ -311,7 +311,7 @@ func (s lab) serveMerge(r *http.Request) (int, any, error) {
 }
 
 func (s lab) noteDoc(n *Note) map[string]any {
-	doc := map[string]any{"id": n.ID, "body": n.Body, "author": s.userDoc(n.Author), "system": false, "created_at": created(n.ID)}
+	doc := map[string]any{"id": n.ID, "body": n.Body, "author": s.userDoc(n.Author), "system": false, "created_at": n.at(), "updated_at": cmp.Or(n.Edited, n.at())}
 	if n.Path != "" {
 		doc["resolvable"], doc["resolved"] = true, n.Resolved
 		doc["position"] = map[string]any{"position_type": "text", "new_path": n.Path, "old_path": n.Path, "new_line": n.Line}

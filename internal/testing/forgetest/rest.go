@@ -354,7 +354,8 @@ func (s rest) serveMerge(r *http.Request) (int, any, error) {
 func (s rest) noteDoc(n *Note, host string) map[string]any {
 	return map[string]any{
 		"id": n.ID, "body": n.Body, "user": s.userDoc(n.Author, n.Bot),
-		"html_url": fmt.Sprintf("http://%s/%s/issues/%d#issuecomment-%d", host, n.Repo, n.Number, n.ID), "created_at": created(n.ID),
+		"html_url":   fmt.Sprintf("http://%s/%s/issues/%d#issuecomment-%d", host, n.Repo, n.Number, n.ID),
+		"created_at": n.at(), "updated_at": cmp.Or(n.Edited, n.at()),
 	}
 }
 

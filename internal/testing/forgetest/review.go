@@ -117,6 +117,7 @@ func (s rest) serveReview(r *http.Request) (int, any, error) {
 	doc := s.noteDoc(review, r.Host)
 	doc["state"], doc["submitted_at"] = review.State, doc["created_at"]
 	delete(doc, "created_at")
+	delete(doc, "updated_at")
 	return http.StatusOK, doc, nil
 }
 

@@ -80,6 +80,8 @@ type Note struct {
 	Path  string // of the file that it is on
 	Line  int
 
+	At, Edited string // RFC 3339; "" is in the order of the ids
+
 	Review   int64 // id of the review that it belongs to, of Gitea; 0 for any
 	Resolved bool  // its thread
 }

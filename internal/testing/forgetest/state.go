@@ -166,6 +166,8 @@ const future = "2030-01-01T00:00:00Z"
 // created returns when a note was created: in the order of the ids.
 func created(id int64) string { return fmt.Sprintf("2029-01-01T00:%02d:%02dZ", id/60%60, id%60) }
 
+func (n *Note) at() string { return cmp.Or(n.At, created(n.ID)) }
+
 // bot returns the name of the token's app.
 func (s *Server) bot() string { return cmp.Or(s.Tokens.Bot, "app[bot]") }
 
