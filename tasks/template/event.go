@@ -25,12 +25,15 @@ const (
 // Event is the event that started the CI's workflow: the file GITHUB_EVENT_PATH of GitHub, Gitea and
 // Forgejo, or TRIGGER_PAYLOAD of GitLab. It is read when it is needed.
 type Event struct {
-	read func() (map[string]any, error)
+	read    func() (map[string]any, error)
+	once    sync.Once
+	context *tasks.Context // see Context
+	err     error          // likewise
 }
 
 // EventOf returns the event of the options, or that which the environment names; used records what is read of it.
 func EventOf(o tasks.Options, used *form.Uses) *Event {
-	return &Event{sync.OnceValues(func() (map[string]any, error) {
+	return &Event{read: sync.OnceValues(func() (map[string]any, error) {
 		name := o.Event
 		for _, variable := range tasks.EventVariables() {
 			name = cmp.Or(name, o.Getenv(variable))
