@@ -86,7 +86,7 @@ func (j Job) OnBase(commit, branch string) Job {
 
 // Asking returns the job as one that only asks its model for a document.
 func (j Job) Asking(id, prompt string, schema map[string]any, profile permission.Profile) Job {
-	j.ID, j.Prompt, j.Mentions, j.Schema, j.Findings, j.Profile = id, prompt, nil, schema, false, profile
+	j.ID, j.Prompt, j.Mentions, j.Context, j.Schema, j.Findings, j.Profile = id, prompt, nil, nil, schema, false, profile
 	j.Setup, j.SetupEnv, j.Verify, j.Attempts, j.Script = nil, nil, nil, 1, nil
 	j.Change, j.Review, j.Requests = Change{}, nil, nil
 	return j

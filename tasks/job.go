@@ -120,6 +120,7 @@ type Job struct {
 
 	Prompt       string    // templates already filled in
 	Mentions     []Mention // what it names for the runner to fetch, in order
+	Context      *Context  `json:",omitempty"` // what the prompt has of a forge; nil for nothing
 	Agent        string
 	Instructions []Instruction
 	Model        string  // provider/model, or script:FILE or replay:FILE with an absolute path

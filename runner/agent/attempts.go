@@ -203,6 +203,11 @@ func (w *work) attempt(ctx context.Context, main *open, text string) (last sessi
 			if text, end = (mentions{w.job, w.site, main}).expand(ctx); end != nil {
 				return last, end
 			}
+			var of string
+			if of, end = w.job.ContextText(ctx); end != nil {
+				return last, end
+			}
+			text += of
 		}
 		w.content.output(commands.BaselineText(w.baseline, w.job.opts.Dir) + w.scriptText)
 		text = main.prompted(ctx, text+commands.BaselineText(w.baseline, w.job.opts.Dir)+landing.Scope(w.job.Spec.Change)+w.scriptText)

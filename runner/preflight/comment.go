@@ -10,6 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/runner/publish"
+	"github.com/millhand/millhand/runner/threads"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -41,7 +42,7 @@ func (p *checker) requests(ctx context.Context, j tasks.Job, s *Start) (err erro
 	return s.checked("prepare the requests", s.Requests.Check(ctx, key, s.Requests.Thread, false))
 }
 
-// thread returns where a key of the manifest writes to.
+// thread returns the forge that a key of the manifest is about.
 func (p *checker) thread(j tasks.Job, key string) (publish.CommentTarget, error) {
 	url, err := p.origins.remoteURL(j)
 	if err != nil {
@@ -64,4 +65,24 @@ func (s *Start) checked(what string, err error) error {
 		return nil
 	}
 	return refusal(err)
+}
+
+// context checks before the job costs anything that what its prompt has of a forge can be read.
+func (p *checker) context(ctx context.Context, j tasks.Job, s *Start) error {
+	at, err := p.thread(j, "context")
+	if err != nil {
+		return err
+	}
+	s.Context = threads.Source{Client: at.Client, Repo: at.Repo}
+	err = s.Context.Check(ctx, *j.Context)
+	switch {
+	case errors.Is(err, forge.ErrUnreachable) || errors.Is(err, forge.ErrLimited):
+		s.Skip = notFetched("prepare the context", err)
+		return nil
+	case errors.Is(err, forge.ErrDenied):
+		return refuse(event.CodeRemote, "context: %w: the token must be able to read issues, pull requests and checks", err)
+	case err != nil:
+		return refuse(event.CodeRemote, "context: %w", err)
+	}
+	return nil
 }

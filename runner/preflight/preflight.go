@@ -224,6 +224,9 @@ func Check(ctx context.Context, plan *tasks.Plan, look Options) (*Result, error)
 		if err == nil && s.Skip == nil && j.Publish.Pushes() && !p.Local {
 			err = p.workflows(ctx, j, &s)
 		}
+		if err == nil && s.Skip == nil && j.Context != nil && !p.Local {
+			err = p.context(ctx, j, &s)
+		}
 		if err == nil && s.Skip == nil && j.Comment != nil && !p.Local {
 			err = p.comment(ctx, j, &s)
 		}

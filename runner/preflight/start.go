@@ -16,6 +16,7 @@ import (
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/publish"
+	"github.com/millhand/millhand/runner/threads"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -40,6 +41,7 @@ type Start struct {
 	Onto     Rebase                // the zero value unless the job's commits are applied to base
 	Comment  publish.CommentTarget // where its final message is posted; the zero value for nowhere
 	Requests publish.Requests      // where the changes go that its agent requests, without the job; the zero value for nowhere
+	Context  threads.Source        // what its prompt has of a forge is read there; the zero value for nothing
 	Pull     publish.Target        // where its pull request goes; the zero value for none
 	Signer   publish.Signing       // of commits that the forge makes; the zero value for others
 	// noWorkflows is why the push can't contain changes of GitHub's workflows; "" if it can,

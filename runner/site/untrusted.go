@@ -95,6 +95,8 @@ func (j *Job) MarkStart() {
 		return
 	case j.Spec.FromEvent != "":
 		m.Why = j.Spec.FromEvent + " in the prompt"
+	case j.Spec.Context != nil:
+		m.Why = "context of the issue or pull request in the prompt"
 	case j.History.Foreign():
 		m.Why = "comments, logs or conflicts of the pull request in the prompt"
 	case j.Spec.Commit != nil && j.Spec.Commit.Branch == "@pull_request":

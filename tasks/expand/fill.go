@@ -86,6 +86,7 @@ func (f *jobFiller) fill(d *draft, with settings) {
 	j.Mentions = template.Mentions(j.Prompt, values)
 	j.Review = f.prompted(with.review, t, inPrompt)
 	checkMentions(t, j)
+	j.Context = f.contextOf(t)
 	for _, line := range t.Setup {
 		j.Setup = append(j.Setup, f.texts.render(line, s))
 	}
@@ -112,6 +113,28 @@ func (f *jobFiller) fill(d *draft, with settings) {
 	j.Requests = requestsOf(t.Publish.Requests, f.Event, f.Options)
 	j.Changing = j.RequireChanges || !j.Change.IsZero() || t.Commit.IsWritten() || j.Publish != tasks.PublishNone
 	j.Skip, j.If = t.Condition.Decide(s)
+}
+
+// contextOf returns what the prompt of a task has of the issue or pull request of the CI's event; nil for nothing.
+func (f *jobFiller) contextOf(t *manifest.Task) *tasks.Context {
+	if len(t.Context) == 0 {
+		return nil
+	}
+	of, err := f.Event.Context(f.Options.Getenv)
+	if err != nil {
+		t.ContextAt.Problem("context: "+err.Error(), "run it in a workflow of an issue or a pull request, set GITHUB_EVENT_PATH to a file with such an event, or remove context")
+		return nil
+	}
+	c := *of
+	for _, part := range t.Context {
+		if !slices.Contains(c.Parts, part) {
+			c.Parts = append(c.Parts, part)
+		}
+	}
+	if !slices.Contains(c.Parts, tasks.ContextEvent) {
+		c.Texts = ""
+	}
+	return &c
 }
 
 // setupVariables returns the variables of a task's setup commands. One that is not set would

@@ -28,6 +28,8 @@ var jobFields = map[string]string{
 
 	"Requests": whereSet,
 
+	"Context": whereSet,
+
 	"Model":        "ModelName is hashed instead, which has no directory of this machine",
 	"Instructions": "a digest of what all jobs of the task share contains them",
 	"Schema":       "likewise",

@@ -26,7 +26,8 @@ type mapNode = map[string]any
 // keyFiles are the files that the samples name.
 var keyFiles = map[string]string{
 	"o.md": "hi", "fix.md": "Fix it.", "skills/": "", "agents/x.md": "---\ndescription: d\n---\nText", "repos.txt": "one\ntwo\n", "one/": "", "two/.git/": "",
-	"count.ts": "", "guard.ts": "", "fix.sh": "true\n",
+	"event.json": `{"repository": {"full_name": "acme/api"}, "issue": {"number": 7, "updated_at": "2029-01-01T00:00:00Z"}}`,
+	"count.ts":   "", "guard.ts": "", "fix.sh": "true\n",
 }
 
 // samples are values of keys that the type alone does not give: valid, and not
@@ -353,6 +354,7 @@ func (d document) load(t *testing.T, policy bool) (*tasks.Plan, error) {
 		t.Fatal(err)
 	}
 	o := options(d.dir)
+	o.Event = "event.json"
 	if policy {
 		_, err := manifest.LoadPolicy(t.Context(), "m.yaml", o)
 		return nil, err

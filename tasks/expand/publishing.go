@@ -139,6 +139,9 @@ func checkPublishing(l *loaded, drafts, selected []*draft) {
 		if d.job.Comment != nil && d.job.Repo.Kind == tasks.RepoCopy {
 			d.task.Publish.Comment.Problem("publish.comment is not supported for copy repositories", "remove it, or use path or url")
 		}
+		if d.job.Context != nil && d.job.Repo.Kind == tasks.RepoCopy {
+			d.task.ContextAt.Problem("context is not supported for copy repositories", "remove it, or use path or url")
+		}
 		if d.job.Comment != nil && d.job.Comment.Inline && !d.job.Findings {
 			d.task.Publish.Comment.Problem("publish.comment.inline requires findings", "write output: {schema: findings}, or remove inline")
 		}

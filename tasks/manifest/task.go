@@ -44,6 +44,8 @@ type Task struct {
 	Verify         []verifyCheck
 	Baseline       tasks.Baseline
 	based          form.Value // of baseline, if given
+	Context        []tasks.ContextPart
+	ContextAt      form.Value // of context, if given
 	Attempts       int
 	RequireChanges bool
 	Change         Change
@@ -257,6 +259,7 @@ func (t *Task) keys() form.Table {
 		{Name: "prompt", Field: form.Into(&t.Prompt, template.TaskPromptForm), Doc: "Prompt; may contain ${{ VARIABLE }}, @FILE and !`COMMAND` (required without command)"},
 		{Name: "command", Field: form.Into(&t.command, form.Optional(form.Filled)), Doc: "Command of commands or commands_from that has the prompt"},
 		{Name: "arguments", Field: form.Into(&t.arguments, form.Optional(form.Filled)), Doc: "Arguments of the command; may contain ${{ VARIABLE }}"},
+		{Name: "context", Field: form.Noting(&t.ContextAt, form.Into(&t.Context, form.ListOf(form.OneOf([]tasks.ContextPart{tasks.ContextEvent, tasks.ContextThread, tasks.ContextDiff, tasks.ContextChecks})))), Doc: "What the first prompt has of the issue or pull request of the CI's event: event: its texts; thread: the comments; diff: the changed files; checks: logs of failed checks"},
 		{Name: "agent", Field: form.Into(&t.Agent, form.Optional(form.Filled)), Def: tasks.DefaultAgent, Doc: "Agent that runs the task: build, plan, explore, general or a name under agents"},
 		{Name: "model", Field: form.Into(&t.Models, modelsForm), Doc: "Model or fallback list (the agent's or the manifest's if absent)"},
 		{Name: "profile", Field: form.Into(&t.Profile, form.Optional(form.Filled)), Doc: "Profile (the manifest's if absent)"},

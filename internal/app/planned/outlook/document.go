@@ -35,6 +35,7 @@ type (
 		Profile  string            `json:"profile"`
 		Agent    string            `json:"agent"`
 		Prompt   string            `json:"prompt"`
+		Context  *contextDocument  `json:"context,omitempty"` // absent without one
 		Branch   *string           `json:"branch"`
 		Setup    []string          `json:"setup"`
 		Script   *string           `json:"script"`        // file of the script that runs before a session; null for none
@@ -47,6 +48,12 @@ type (
 		Publish  string            `json:"publish"`
 		MaxCost  *money.USD        `json:"max_cost_usd"` // of the job; null as above
 		Note     *note             `json:"note"`         // null if the job runs
+	}
+	contextDocument struct {
+		Parts  []tasks.ContextPart `json:"parts"`
+		Repo   string              `json:"repo"`
+		Number int64               `json:"number"`
+		Issue  bool                `json:"issue"`
 	}
 	verifyDocument struct {
 		Name string `json:"name"`
@@ -96,6 +103,9 @@ func jobJSON(j tasks.Job) jobDocument {
 	}
 	if j.Commit != nil {
 		doc.Branch = new(j.Commit.Branch)
+	}
+	if c := j.Context; c != nil {
+		doc.Context = &contextDocument{c.Parts, c.Repo, c.Number, c.Issue}
 	}
 	if j.Script != nil {
 		doc.Script = new(j.Script.File)
