@@ -67,14 +67,10 @@ func (s *Start) checked(what string, err error) error {
 	return refusal(err)
 }
 
-// context checks before the job costs anything that what its prompt has of a forge can be read.
-func (p *checker) context(ctx context.Context, j tasks.Job, s *Start) error {
-	at, err := p.thread(j, "context")
-	if err != nil {
-		return err
-	}
+// context checks before the job costs anything that what its prompt has of a forge can be read there.
+func (s *Start) context(ctx context.Context, c tasks.Context, at publish.CommentTarget) error {
 	s.Context = threads.Source{Client: at.Client, Repo: at.Repo}
-	err = s.Context.Check(ctx, *j.Context)
+	err := s.Context.Check(ctx, c)
 	switch {
 	case errors.Is(err, forge.ErrUnreachable) || errors.Is(err, forge.ErrLimited):
 		s.Skip = notFetched("prepare the context", err)

@@ -225,7 +225,10 @@ func Check(ctx context.Context, plan *tasks.Plan, look Options) (*Result, error)
 			err = p.workflows(ctx, j, &s)
 		}
 		if err == nil && s.Skip == nil && j.Context != nil && !p.Local {
-			err = p.context(ctx, j, &s)
+			at, unknown := p.thread(j, "context")
+			if err = unknown; err == nil {
+				err = s.context(ctx, *j.Context, at)
+			}
 		}
 		if err == nil && s.Skip == nil && j.Comment != nil && !p.Local {
 			err = p.comment(ctx, j, &s)
