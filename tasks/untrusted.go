@@ -25,7 +25,7 @@ func LimitedModes() []PublishMode { return []PublishMode{PublishPush, PublishBra
 
 // Limits reports whether the job publishes more than the rights allow that are left.
 func (a *AfterUntrusted) Limits(j *Job) bool {
-	return a != nil && a.Publish != "" && (a.most(j) != j.Publish || j.Comment != nil || j.Requests != nil)
+	return a != nil && a.Publish != "" && (a.most(j) != j.Publish || j.Comment != nil || j.Requests.Made())
 }
 
 // Apply returns the job with what it may still publish. A commit that the forge makes can't stay in the
@@ -34,7 +34,12 @@ func (a *AfterUntrusted) Apply(j Job) Job {
 	if a == nil || a.Publish == "" {
 		return j
 	}
-	j.Publish, j.Comment, j.Requests = a.most(&j), nil, nil
+	j.Publish, j.Comment = a.most(&j), nil
+	if j.Requests.Made() {
+		r := *j.Requests
+		r.Skip = "not made after untrusted content was read (after_untrusted.publish: " + string(a.Publish) + ")"
+		j.Requests = &r
+	}
 	if j.Publish != PublishPR {
 		j.Pull = nil
 	}

@@ -25,6 +25,10 @@ func TestPublishingIsLimitedToWhatIsLeft(t *testing.T) {
 		if got.Publish != c.want || (got.Pull != nil) != (c.want == PublishPR) || a.Limits(&j) != (c.want != c.mode) {
 			t.Errorf("%s after %s: %s, pull request %v, limits %t", c.mode, c.limit, got.Publish, got.Pull, a.Limits(&j))
 		}
+		j.Requests = &Requests{MaxIssues: 1}
+		if got := a.Apply(j); got.Requests.Made() != (c.limit == "") || a.Limits(&j) != (got.Publish != c.mode || c.limit != "") || !j.Requests.Made() {
+			t.Errorf("%s after %s: requests %+v", c.mode, c.limit, got.Requests)
+		}
 		j.Comment = &Comment{}
 		if got := a.Apply(j); (got.Comment == nil) != (c.limit != "") || a.Limits(&j) != (c.limit != "") {
 			t.Errorf("%s after %s: comment %v", c.mode, c.limit, got.Comment)
