@@ -69,7 +69,7 @@ func (j Job) Reverting(message string, here bool) Job {
 	commit := *j.Commit
 	commit.Message = message
 	if here {
-		commit.Branch = CurrentBranch
+		commit.Branch, commit.PullRequest = CurrentBranch, nil
 	}
 	j.Commit = &commit
 	return j

@@ -216,10 +216,13 @@ const (
 // repository is changed in place.
 const CurrentBranch = "@current"
 
+// PullRequestBranch as a commit's branch is that of the pull request of the CI's event.
+const PullRequestBranch = "@pull_request"
+
 // Commit is how a job's changes are committed.
 type Commit struct {
 	Message string   // without trailers; "" for one made from the task
-	Branch  string   // or CurrentBranch
+	Branch  string   // or CurrentBranch, or PullRequestBranch
 	Author  Person   // zero for the default
 	Protect []string // globs of paths that nothing may change, as in Job.Protect
 	// IfExists is what happens if the branch exists.
@@ -231,7 +234,12 @@ type Commit struct {
 	// Include lists what is committed although something else than the agent made it: setup, verify,
 	// hooks, build.
 	Include []string `json:",omitempty"`
+	// PullRequest is that of the event with PullRequestBranch, zero without one; nil for other branches.
+	PullRequest *Thread `json:",omitempty"`
 }
+
+// OnPull reports whether the branch is that of a pull request; nil is not.
+func (c *Commit) OnPull() bool { return c != nil && c.PullRequest != nil }
 
 // ByForge reports whether the forge makes and signs the commit; nil is not.
 func (c *Commit) ByForge() bool { return c != nil && c.Sign == SignAPI }

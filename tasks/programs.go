@@ -188,6 +188,32 @@ func (p *Plan) Grants() []Grant {
 	return all
 }
 
+// Program is a program beside the model, and how it is called in messages.
+type Program struct {
+	Name    string
+	Command []string
+}
+
+// Programs returns the programs that run in the workspace of jobs: hooks, tools and servers.
+func (p *Plan) Programs() []Program {
+	var all []Program
+	for _, h := range p.Hooks {
+		all = append(all, Program{"hook " + h.Name, h.Command})
+	}
+	for _, t := range p.Tools {
+		all = append(all, Program{"tool " + t.Name, t.Command})
+	}
+	for _, s := range p.MCP {
+		all = append(all, Program{"MCP server " + s.Name, s.Process.Command})
+	}
+	if p.LSP != nil {
+		for _, s := range p.LSP.Servers {
+			all = append(all, Program{"language server " + s.Name, s.Process.Command})
+		}
+	}
+	return all
+}
+
 // UsesBash reports whether any session of the plan may run commands.
 func (p *Plan) UsesBash() bool {
 	return slices.ContainsFunc(p.Jobs, func(j Job) bool { return !j.Profile.Hides("bash") })

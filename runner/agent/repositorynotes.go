@@ -24,7 +24,7 @@ func (n instructions) waitForFiles() *ending.Stop {
 	if s.Complete() {
 		return s.Settled()
 	}
-	if s.InPlace {
+	if s.InPlace || n.job.Start.OnPull.Trusted != "" {
 		return nil
 	}
 	for _, dir := range skill.Dirs() {
@@ -42,13 +42,13 @@ func (n instructions) waitForFiles() *ending.Stop {
 	return nil
 }
 
-// notesOfCommit returns the instructions of the repository for a job whose files are not checked
-// out yet, if the profile allows reading them.
-func (n instructions) notesOfCommit(p permission.Profile) []prompt.Text {
+// notesOfCommit returns the instructions in the root of a commit, if the profile allows reading them: for a job whose files are
+// not checked out yet, or are those of a pull request.
+func (n instructions) notesOfCommit(commit string, p permission.Profile) []prompt.Text {
 	s := n.site
 	for _, name := range instructionFiles() {
-		text, err := s.Origin.File(s.Base, name)
-		if err == nil && p.Allows("read", name, name, filepath.Join(s.Dir, name)) {
+		text, err := s.Origin.File(commit, name)
+		if err == nil && len(text) <= maxNotes && p.Allows("read", name, name, filepath.Join(s.Dir, name)) {
 			return []prompt.Text{{Name: name, Text: strings.ToValidUTF8(string(text), "\uFFFD")}}
 		}
 	}

@@ -48,8 +48,11 @@ func (n instructions) input(s sessionSpec, scratch access.Scratch) prompt.Input 
 // AGENTS.md, or if none exists CLAUDE.md, from the repository's root to the workspace.
 // Files that the profile denies reading are omitted.
 func (n instructions) repositoryNotes(s sessionSpec) []prompt.Text {
+	if trusted := n.job.Start.OnPull.Trusted; trusted != "" {
+		return n.notesOfCommit(trusted, s.task.Profile)
+	}
 	if !n.site.Readable() {
-		return n.notesOfCommit(s.task.Profile)
+		return n.notesOfCommit(n.site.Base, s.task.Profile)
 	}
 	tree, err := workspace.Open(n.site.Tree.Root())
 	if err != nil {
@@ -104,7 +107,7 @@ func (n instructions) readInstructions(tree *workspace.Workspace, name, shown st
 // so that the prompts of all runs of a task are identical, for caches and recordings.
 func (n instructions) gitState() string {
 	if !n.site.InPlace {
-		state := "a separate worktree, created from " + preflight.BaseOf(n.job.Spec)
+		state := "a separate worktree, created from " + cmp.Or(n.job.Start.OnPull.Branch, preflight.BaseOf(n.job.Spec))
 		if branch := n.site.Branch(); branch != "" {
 			state += "; the runner commits to branch " + branch
 		}

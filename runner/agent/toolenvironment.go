@@ -24,7 +24,10 @@ import (
 // toolEnv returns the environment for the tools of a session.
 func (w *work) toolEnv(ctx context.Context, s sessionSpec) (*tools.Env, error) {
 	var space *workspace.Workspace
-	if w.site.Readable() {
+	notes := &file.Notes{}
+	if w.job.Start.OnPull.Trusted != "" {
+		notes = nil // skills and instructions in the workspace are those of the pull request
+	} else if w.site.Readable() {
 		space = w.site.Space
 	}
 	skills := skill.Find(space, w.job.Plan.Skills)
@@ -35,7 +38,7 @@ func (w *work) toolEnv(ctx context.Context, s sessionSpec) (*tools.Env, error) {
 	}
 	known := w.job.run.equipment.facts(s.speaks)
 	env := &tools.Env{
-		Profile: s.task.Profile, Todos: &tools.Todos{}, Notes: &file.Notes{}, Redact: w.job.opts.Redact,
+		Profile: s.task.Profile, Todos: &tools.Todos{}, Notes: notes, Redact: w.job.opts.Redact,
 		Outputs: w.job.Outputs(), Private: slices.Concat(w.site.Private(), confinement.ConcealedFromTools(s.task.Profile, w.job.run.sites.Private)), Now: w.job.opts.Now,
 		Limits: outputs.Limits(w.job.Plan.Output),
 		Model:  cmp.Or(known.Like, s.speaks), Batch: w.job.Plan.Batch, Skills: skills, Languages: w.extensions.languages.Tools(), Changes: w.tree, Cache: &tools.Cache{},

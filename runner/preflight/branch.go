@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
@@ -67,8 +68,17 @@ func (s *Start) take(j tasks.Job, b branchAt) error {
 		}
 		return refuse(event.CodeBranchExists, "branch %s already exists %s: %s", j.Commit.Branch, b.where, fix)
 	}
-	if err := landing.Ours(s.Origin, b.tip); err != nil {
+	if err := landing.Ours(s.Origin, b.tip); err != nil && !j.Commit.OnPull() {
 		return refuse(event.CodeBranchForeign, "branch %s %s can't be changed: %w", j.Commit.Branch, b.where, err)
+	}
+	if j.Commit.OnPull() { // an older commit of the branch is that of an earlier run
+		if line, err := s.Origin.FirstParents(s.Base, maxBehindBase); err != nil || !slices.Contains(line, b.tip) {
+			return refuse(event.CodeBranchForeign, "branch %s %s is at %.10s, which is no commit of the pull request: push it, or delete it (%s)", j.Commit.Branch, b.where, b.tip, b.remove)
+		}
+		if !b.remote {
+			s.Tip = b.tip
+		}
+		return nil
 	}
 	if b.remote {
 		s.Lease = b.tip

@@ -14,18 +14,24 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
+// targets are where jobs write on forges.
+type targets struct {
+	origins *origins
+	forge   func(url string) (*forge.Client, forge.Path, error) // see Options.Forge
+}
+
 // comment checks before the job costs anything that its final message can be posted.
-func (p *checker) comment(ctx context.Context, j tasks.Job, s *Start) (err error) {
-	if s.Comment, err = p.thread(j, "publish.comment"); err != nil {
+func (t targets) comment(ctx context.Context, j tasks.Job, s *Start) (err error) {
+	if s.Comment, err = t.of(j, "publish.comment"); err != nil {
 		return err
 	}
 	return s.checked("prepare the comment", s.Comment.CheckComment(ctx, *j.Comment))
 }
 
 // requests does the same for what the agent may request.
-func (p *checker) requests(ctx context.Context, j tasks.Job, s *Start) (err error) {
+func (t targets) requests(ctx context.Context, j tasks.Job, s *Start) (err error) {
 	const key = "publish.requests"
-	if s.Requests.CommentTarget, err = p.thread(j, key); err != nil {
+	if s.Requests.CommentTarget, err = t.of(j, key); err != nil {
 		return err
 	}
 	on := j.Requests.Thread
@@ -42,16 +48,16 @@ func (p *checker) requests(ctx context.Context, j tasks.Job, s *Start) (err erro
 	return s.checked("prepare the requests", s.Requests.Check(ctx, key, s.Requests.Thread, false))
 }
 
-// thread returns the forge that a key of the manifest is about.
-func (p *checker) thread(j tasks.Job, key string) (publish.CommentTarget, error) {
-	url, err := p.origins.remoteURL(j)
+// of returns where a key of the manifest writes to.
+func (t targets) of(j tasks.Job, key string) (publish.CommentTarget, error) {
+	url, err := t.origins.remoteURL(j)
 	if err != nil {
 		return publish.CommentTarget{}, refuse(event.CodeRemote, "%s: %w", key, err)
 	}
-	if p.Forge == nil {
+	if t.forge == nil {
 		return publish.CommentTarget{}, refuse(event.CodeRemote, "%s: no forge is known", key)
 	}
-	client, at, err := p.Forge(url)
+	client, at, err := t.forge(url)
 	if err != nil {
 		return publish.CommentTarget{}, refuse(event.CodeRemote, "%s: %w", key, err)
 	}

@@ -92,7 +92,7 @@ func (p *origins) authorize() (err error) {
 		switch {
 		case j.Skip == "" && j.Repo.Kind == tasks.RepoURL:
 			urls = append(urls, j.Repo.URL)
-		case p.pushes(j) || j.Skip == "" && (j.Comment != nil || j.Requests.Made() || j.Context != nil):
+		case p.pushes(j) || j.Skip == "" && (j.Comment != nil || j.Requests.Made() || j.Context != nil || j.Commit.OnPull()):
 			if url, err := p.remoteURL(j); err == nil { // else the job is refused for it
 				urls = append(urls, url)
 			}

@@ -209,12 +209,20 @@ func Check(ctx context.Context, plan *tasks.Plan, look Options) (*Result, error)
 	}
 	p.origins.reach(ctx)
 	ready := &Result{Starts: make(map[string]Start, len(plan.Jobs)), secrets: p.origins.secrets(), Signing: look.Signing}
+	to := targets{p.origins, p.Forge}
 	var refused []error
 	for _, j := range plan.Jobs {
 		if p.History.Done(j.ID) {
 			continue // it starts from nothing
 		}
-		s, err := p.job(ctx, j)
+		j, on, skip, err := pullBranches{to, plan, p.Local}.find(ctx, j)
+		s := Start{Skip: skip}
+		if err == nil && skip == nil {
+			s, err = p.job(ctx, j)
+		}
+		if s.OnPull = on; on.Branch != "" {
+			s.Lease = j.Repo.Ref // also for a push by another command
+		}
 		if err == nil && s.Skip == nil && j.Pull != nil && !p.Local {
 			err = p.pullRequest(ctx, j, &s)
 		}
@@ -225,16 +233,16 @@ func Check(ctx context.Context, plan *tasks.Plan, look Options) (*Result, error)
 			err = p.workflows(ctx, j, &s)
 		}
 		if err == nil && s.Skip == nil && j.Context != nil && !p.Local {
-			at, unknown := p.thread(j, "context")
+			at, unknown := to.of(j, "context")
 			if err = unknown; err == nil {
 				err = s.context(ctx, *j.Context, at)
 			}
 		}
 		if err == nil && s.Skip == nil && j.Comment != nil && !p.Local {
-			err = p.comment(ctx, j, &s)
+			err = to.comment(ctx, j, &s)
 		}
 		if err == nil && s.Skip == nil && j.Requests.Made() && !p.Local {
-			err = p.requests(ctx, j, &s)
+			err = to.requests(ctx, j, &s)
 		}
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)

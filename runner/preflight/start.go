@@ -40,6 +40,7 @@ type Start struct {
 	Own      bool                  // earlier is of this run
 	Onto     Rebase                // the zero value unless the job's commits are applied to base
 	Comment  publish.CommentTarget // where its final message is posted; the zero value for nowhere
+	OnPull   OnPull                // the branch of a pull request that it works on
 	Requests publish.Requests      // where the changes go that its agent requests, without the job; the zero value for nowhere
 	Context  threads.Source        // what its prompt has of a forge is read there; the zero value for nothing
 	Pull     publish.Target        // where its pull request goes; the zero value for none

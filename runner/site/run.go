@@ -116,6 +116,7 @@ func (r *Run) Job(spec tasks.Job) *Job {
 	if start.NoWorkflows != "" {
 		spec = preflight.WithoutWorkflows(spec, start.NoWorkflows)
 	}
+	spec = start.OnPull.Applied(spec)
 	j := &Job{run: r, opts: r.opts, Plan: r.Plan, Spec: spec, Start: start, History: r.opts.History.Job(spec.ID)}
 	j.watchUntrusted()
 	return j

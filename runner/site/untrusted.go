@@ -99,7 +99,7 @@ func (j *Job) MarkStart() {
 		m.Why = "context of the issue or pull request in the prompt"
 	case j.History.Foreign():
 		m.Why = "comments, logs or conflicts of the pull request in the prompt"
-	case j.Spec.Commit != nil && j.Spec.Commit.Branch == "@pull_request":
+	case j.Spec.Commit.OnPull():
 		m.Why = "files of the pull request"
 	case j.opts.ForeignFiles != "" && j.Spec.Repo.Kind == tasks.RepoPath:
 		m.Why = j.opts.ForeignFiles
@@ -118,6 +118,9 @@ func (j *Job) LimitPublishing() {
 	wanted := "publish.mode " + string(j.Spec.Publish)
 	if j.Spec.Comment != nil {
 		wanted += " with a comment"
+	}
+	if j.Spec.Requests.Made() {
+		wanted += " with requests"
 	}
 	j.Spec = a.Apply(j.Spec)
 	j.withheld = fmt.Sprintf("the job has read untrusted content: %s is limited to %s (after_untrusted.publish, %s)", wanted, j.Spec.Publish, a.Source)

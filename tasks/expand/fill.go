@@ -192,7 +192,13 @@ func (f *jobFiller) commitOf(d *draft, s template.Scope) *tasks.Commit {
 		return c
 	}
 	branch, ok := from.Branch.Render(s)
-	if ok && branch != tasks.CurrentBranch {
+	if branch == tasks.PullRequestBranch {
+		thread, err := f.Event.Thread(f.Options.Getenv)
+		if err != nil {
+			from.Branch.Problem("branch "+branch+": "+err.Error(), "correct GITHUB_EVENT_PATH, or unset it")
+		}
+		c.PullRequest = &thread
+	} else if ok && branch != tasks.CurrentBranch {
 		if fault := tasks.BranchFault(branch); fault != "" {
 			from.Branch.Problem("invalid branch name "+problem.Quote(branch), fault)
 			ok = false

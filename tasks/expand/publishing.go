@@ -172,6 +172,10 @@ func (d *draft) unpublishable() (what, fix string) {
 		return fmt.Sprintf("publish: %s requires a commit, but the task has commit: false", mode), "remove commit: false, or write mode: none"
 	case mode == tasks.PublishPR && d.job.Commit.Branch == tasks.CurrentBranch:
 		return "publish: pr requires a branch of its own, not " + tasks.CurrentBranch, "name a branch, or write mode: push"
+	case mode == tasks.PublishPR && d.job.Commit.OnPull():
+		return "publish: pr requires a branch of its own, not " + tasks.PullRequestBranch + ", which has a pull request", "write mode: push"
+	case d.job.Commit.ByForge() && d.job.Commit.OnPull():
+		return "sign: api is not supported with branch " + tasks.PullRequestBranch, "write sign: none, ssh or openpgp"
 	case d.job.Commit.ByForge() && d.job.Commit.Branch == tasks.CurrentBranch:
 		return "sign: api is not supported with branch " + tasks.CurrentBranch, "name a branch, or write sign: none"
 	case mode.Pushes() && d.job.Repo.Kind == tasks.RepoCopy:
@@ -185,8 +189,14 @@ func (d *draft) unpublishable() (what, fix string) {
 func (d *draft) checkTree() {
 	c := d.task.Commit
 	current := d.job.Commit != nil && d.job.Commit.Branch == tasks.CurrentBranch
+	if d.job.Commit.OnPull() && c.IfExists != tasks.FailIfExists {
+		c.Exists.Problem(fmt.Sprintf("if_exists: %s is not supported with branch %s", c.IfExists, tasks.PullRequestBranch), "remove it")
+	}
 	if current && c.IfExists != tasks.FailIfExists {
 		c.Exists.Problem(fmt.Sprintf("if_exists: %s is not supported with branch %s", c.IfExists, tasks.CurrentBranch), "remove it, or name a branch")
+	}
+	if d.job.Commit.OnPull() && d.job.Repo.Kind == tasks.RepoCopy {
+		c.Branch.Problem(fmt.Sprintf("branch %s is not supported for copy repositories", tasks.PullRequestBranch), "use path or url")
 	}
 	switch {
 	case d.job.Repo.Kind != tasks.RepoURL:

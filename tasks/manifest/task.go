@@ -306,7 +306,7 @@ func (o *output) keys() form.Table {
 func (c *commit) keys() form.Table {
 	return form.Table{
 		{Name: "message", Field: form.Into(&c.Message, emptyForm(template.TemplateForm)), Doc: "Commit message (if absent, the id of the task and what the final message reports as done, or else the prompt)"},
-		{Name: "branch", Field: form.Into(&c.Branch, emptyForm(template.TemplateForm)), Doc: "Branch (millhand/TASK and the matrix values if absent); @current commits in place on the branch that is checked out"},
+		{Name: "branch", Field: form.Into(&c.Branch, emptyForm(template.TemplateForm)), Doc: "Branch (millhand/TASK and the matrix values if absent); @current commits in place on the branch that is checked out; @pull_request commits on the branch of the pull request of the event"},
 		{Name: "author", Field: form.Into(&c.Author, authorForm), Doc: "Author of the commit (millhand <millhand@localhost> if absent)"},
 		{Name: "sign", Field: signature("commits", form.Into(&c.Sign, form.OneOf([]tasks.Sign{tasks.SignNone, tasks.SignSSH, tasks.SignOpenPGP, tasks.SignAPI}))), Def: "none", Doc: "Signature of the commit: ssh or openpgp, with the key in MILLHAND_SIGNING_KEY; api: made by GitHub, which shows it as verified"},
 		{Name: "if_exists", Field: form.Noting(&c.Exists, form.Into(&c.IfExists, form.OneOf([]tasks.IfExists{tasks.FailIfExists, tasks.ReplaceIfExists, tasks.SkipIfExists, tasks.AppendIfExists}))), Def: "fail", Doc: "What to do if the branch exists"},

@@ -55,7 +55,7 @@ func TestManifestsOfTheDocuments(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const event = `{"issue": {"number": 7, "title": "Crash", "body": "It crashes.", "updated_at": "2029-01-01T00:00:00Z"}, "repository": {"full_name": "acme/api"}}`
+	const event = `{"issue": {"number": 7, "title": "Crash", "body": "It crashes.", "updated_at": "2029-01-01T00:00:00Z"}, "comment": {"body": "Fix it."}, "repository": {"full_name": "acme/api"}}`
 	if err := os.WriteFile(filepath.Join(top, "event.json"), []byte(event), 0o644); err != nil {
 		t.Fatal(err)
 	}

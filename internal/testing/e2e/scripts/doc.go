@@ -49,6 +49,7 @@
 //	forge-fails N FAULT METHOD SUFFIX   let the next calls with a suffix of the path have a fault
 //	forge-set REPO N KEY=VALUE...   change a pull request: checks, conflict, draft or state
 //	forge-notes         print the forge's comments
+//	forge-pull REPO NUMBER BRANCH [HEAD]  add a pull request of a branch, or of that of a fork
 //	forge-issues        print the forge's issues with their labels
 //	pulls [BODY]        print the forge's pull requests, with the string BODY their descriptions
 //	queue-server DIR &NAME&  run a NATS server with its store in a directory; the next one there has the same port

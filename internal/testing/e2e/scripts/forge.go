@@ -263,3 +263,17 @@ func forgeIssues(ts *testscript.TestScript, neg bool, _ []string) {
 		fmt.Fprintf(ts.Stdout(), "%s %d labels=%v %s: %s\n%s\n", i.Repo, i.Number, i.Labels, i.Author, i.Title, i.Body)
 	}
 }
+
+// forgePull adds a pull request for main.
+func forgePull(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: forge-pull REPO NUMBER BRANCH [HEAD]")
+	}
+	number, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	p := forgetest.Pull{Repo: args[0], Head: args[0], Number: number, Branch: args[2], Base: "main", Title: "Fix", State: "open"}
+	if len(args) > 3 {
+		p.Head = args[3]
+	}
+	forgeOf(ts).AddPull(p)
+}

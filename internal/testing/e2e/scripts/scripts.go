@@ -144,7 +144,7 @@ func params(t *testing.T) testscript.Params {
 			"wire": wire, "cloud-proxy": cloudProxy, "asked": asked, "sent": sent, "repo": repo, "exits": exits, "cp-dir": copyDir, "block": block, "replace": replace,
 			"waitfor": waitFor, "gone": gone, "no-strays": noStrays, "hold-stdin": holdStdin, "glob": glob,
 			"same-trees": sameTrees, "same-reports": sameReports, "same-runs": sameRuns, "jobs": jobFields,
-			"remote": remote, "forget": forget, "git-http": gitHTTP, "ssh-server": serveSSH, "next-push": disturb, "forge": serveForge, "forge-fails": failForge, "forge-repo": changeRepo, "forge-scopes": scopeForge, "forge-set": setForge, "forge-check": checkForge, "forge-remark": remarkForge, "forge-writers": writersOfForge, "forge-notes": forgeNotes, "forge-issues": forgeIssues, "pulls": pullRequests, "github-app": githubApp, "modules": modules, "ioutil-modules": ioutilModules, "pushed": pushed,
+			"remote": remote, "forget": forget, "git-http": gitHTTP, "ssh-server": serveSSH, "next-push": disturb, "forge": serveForge, "forge-fails": failForge, "forge-repo": changeRepo, "forge-scopes": scopeForge, "forge-set": setForge, "forge-check": checkForge, "forge-remark": remarkForge, "forge-writers": writersOfForge, "forge-notes": forgeNotes, "forge-issues": forgeIssues, "forge-pull": forgePull, "pulls": pullRequests, "github-app": githubApp, "modules": modules, "ioutil-modules": ioutilModules, "pushed": pushed,
 			"calls": toolCalls, "address": address, "endless": endless, "lines": lines,
 			"endpoint": endpoint, "smaller": smaller, "goproxy": goProxy, "npm-registry": npmRegistry, "http-dir": httpDir, "mcp-remote": serveMCP,
 			"spelled": eachFault(spelled), "refused": eachFault(refused), "retried": eachFault(retried),
