@@ -68,6 +68,7 @@ type Options struct {
 
 	Resume        string   // id or directory of a run; "" for a new one
 	FollowUp      FollowUp // another prompt for one job; the zero value for none
+	Replay        string   // id or directory of a run whose models are replayed; "" for none
 	onlyFailed    bool
 	acceptChanges bool
 	After         []string // runs of earlier waves, in addition to those that are found
@@ -120,6 +121,8 @@ func (o *Options) Parse(args []string) error {
 	switch {
 	case o.Resume == "" && (o.onlyFailed || o.acceptChanges):
 		return errors.New("--only-failed and --accept-changes require --resume RUN")
+	case o.Replay != "" && (o.Resume != "" || o.DryRun || o.JSON || o.Record != "" || o.Prompt.Text != nil):
+		return errors.New("--replay can't be combined with --resume, --dry-run, --json, --record and -p")
 	case o.Resume != "" && o.DryRun:
 		return errors.New("--dry-run can't be combined with --resume")
 	case o.failFast:
@@ -129,7 +132,7 @@ func (o *Options) Parse(args []string) error {
 		o.Log.Level = "debug"
 	}
 	o.Plan.Paths = []load.Path{{Flag: "--report-dir", Path: o.ReportDir}, {Flag: "--record", Path: o.Record}, {Flag: "--sources", Path: o.Plan.Sources.File}}
-	if o.Resume != "" {
+	if o.Resume != "" || o.Replay != "" {
 		o.Plan.Manifests = args
 		return nil
 	}
