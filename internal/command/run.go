@@ -9,6 +9,7 @@ import (
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/planned/outlook"
+	"github.com/millhand/millhand/internal/app/replay"
 	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -66,6 +67,9 @@ func runCommand(w world.World) *cli.Command {
 				return outlook.Show(ctx, w, dry(o))
 			}
 			o.Invocation = startedWith(ctx, w)
+			if o.Replay != "" {
+				return replay.Run(ctx, w, *o)
+			}
 			return runs.Run(ctx, w, *o)
 		})),
 	}
