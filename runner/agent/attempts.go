@@ -32,7 +32,6 @@ type work struct {
 	baseline   []event.Baseline // of the verify commands, before the agent started
 	saver      *saver           // of the job's own session; nil before it is opened
 	extensions *extensions
-	content    content
 	reviews    *reviews // of the changes; nil for none
 	result     ending.Result
 
@@ -54,7 +53,6 @@ const searchMemory = 4 << 20
 
 func newWork(j *Job, s *site.Site) *work {
 	w := &work{job: j, site: s, extensions: &extensions{job: j, site: s}, tree: change.New(searchMemory / max(j.Plan.Parallel, 1)), budget: j.run.budget.Child("job budget", j.Spec.Limits.CostUSD)}
-	w.content = content{j, s, w.extensions}
 	s.Diff.Tree = w.tree
 	if s.OpenedBeside() {
 		w.tree.Written() // nothing has run in it so far
@@ -102,7 +100,7 @@ func (w *work) attempts(ctx context.Context) (end *ending.Stop) {
 	if end := w.job.CheckTrust(); end != nil {
 		return end
 	}
-	w.content.watch()
+	w.extensions.watchUntrusted()
 	defer w.extensions.close() //nolint:contextcheck // ends in any case
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -193,7 +191,7 @@ func (w *work) attempt(ctx context.Context, main *open, text string) (last sessi
 	first := w.result.Attempts == 1 && !w.continued
 	if !first {
 		if text != w.job.History.Asked() {
-			w.content.output(text)
+			w.site.Sandboxes.ReadOutput(text)
 		}
 		text = main.prompted(ctx, text) // before the event, which a resumed run compares with the conversation
 	}
@@ -209,7 +207,7 @@ func (w *work) attempt(ctx context.Context, main *open, text string) (last sessi
 			}
 			text += of
 		}
-		w.content.output(commands.BaselineText(w.baseline, w.job.opts.Dir) + w.scriptText)
+		w.site.Sandboxes.ReadOutput(commands.BaselineText(w.baseline, w.job.opts.Dir) + w.scriptText)
 		text = main.prompted(ctx, text+commands.BaselineText(w.baseline, w.job.opts.Dir)+landing.Scope(w.job.Spec.Change)+w.scriptText)
 	}
 	return main.run(ctx, text), nil

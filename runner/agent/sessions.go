@@ -175,7 +175,9 @@ func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuatio
 	}
 	own := instructions{w.job, w.site}
 	notes := own.repositoryNotes(s)
-	w.content.notes(notes, nil)
+	for _, n := range notes {
+		w.job.ReadNotes(n.Name)
+	}
 	o.Session = session.New(session.Config{
 		ID: w.job.SessionID(s.name), Job: w.job.Spec.ID, Agent: s.task.Agent, Parent: s.parent,
 		Model: model.Announced(o.talk.Model, func() { w.site.Requested() }), ModelName: s.task.ModelName,

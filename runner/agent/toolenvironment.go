@@ -47,7 +47,7 @@ func (w *work) toolEnv(ctx context.Context, s sessionSpec) (*tools.Env, error) {
 		Search: websearch.Config{Backend: w.job.Plan.Search.Backend, URL: w.job.Plan.Search.URL, Key: w.job.secret(w.job.Plan.Search.KeyEnv)},
 	}
 	env.Untrusted.Job = w.job.Untrusted
-	w.content.notes(nil, skills.List)
+	w.job.ReadNotes(filesOf(skills.List, w.site.Dir)...)
 	env.Accepts = media.Accepted{Images: known.Images, PDFs: known.PDFs}
 	if s.parent == "" { // children can't start sessions
 		env.Agents, env.Spawn = agents(w.job.Plan), w.spawner(w.job.SessionID(s.name))
@@ -86,19 +86,19 @@ func addFiles(ctx context.Context, env *tools.Env, w *work, s sessionSpec) error
 	if err != nil {
 		return err
 	}
-	w.site.FindUntrusted()
-	box, err := w.content.box(ctx, s, false)
+	w.site.Sandboxes.FindUntrusted()
+	box, err := w.site.Sandboxes.Of(ctx, s.narrowed, s.task.Profile, false)
 	if err != nil {
 		return err
 	}
 	env.Ignore, env.ChildEnv, env.Commands, env.Workspace = ignored, box.Env, box.Commands(), w.site.Space
 	env.Commands.Fault = func(err error) { w.job.End(session.Timeout{Code: event.CodeMachine, Reason: err.Error()}) }
-	env.Commands.MaxTime, env.Commands.Confine = s.task.Limits.Time, w.content.confined(s, false, box)
+	env.Commands.MaxTime, env.Commands.Confine = s.task.Limits.Time, w.site.Sandboxes.Confined(box, s.narrowed, s.task.Profile, false)
 	if slices.ContainsFunc(w.job.Plan.Tools, func(t tasks.CustomTool) bool { return t.Workspace }) && confinement.MayGrant(s.task.Profile) {
-		if box, err = w.content.box(ctx, s, true); err != nil {
+		if box, err = w.site.Sandboxes.Of(ctx, s.narrowed, s.task.Profile, true); err != nil {
 			return err
 		}
-		env.Commands.Granted = w.content.confined(s, true, box)
+		env.Commands.Granted = w.site.Sandboxes.Confined(box, s.narrowed, s.task.Profile, true)
 	}
 	return nil
 }

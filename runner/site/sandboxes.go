@@ -28,7 +28,10 @@ type Sandboxes struct {
 	Own      *confinement.Confinement            // of the task's own commands; nil before open, or until it is needed
 	OnDemand func() *ending.Stop                 // opens it when it is needed; nil: it was opened
 	mu       sync.Mutex                          // of own, if it is opened on demand, and narrower
+	found    sync.Once                           // see FindUntrusted
 	narrower map[string]*confinement.Confinement // of agents with more restricted profiles, by name
+
+	concealed []string // untrusted files and directories that are hidden from commands
 }
 
 // open opens the job's sandbox. If only calls of the model run commands, the first call opens it: a
@@ -93,7 +96,7 @@ func (b *Sandboxes) Of(ctx context.Context, narrowed string, p permission.Profil
 	j := b.site.job
 	runs := len(j.Plan.Tools) > 0 || !p.Hides("bash")
 	locked := runs && !granted && (!p.MayChange() || j.Untrusted.Is() && j.Spec.AfterUntrusted.Bash != "")
-	concealed := runs && j.Untrusted.Armed() && len(b.site.concealed) > 0
+	concealed := runs && j.Untrusted.Armed() && len(b.concealed) > 0
 	if narrowed == "" && !locked && !concealed {
 		return b.Own, nil
 	}
@@ -123,7 +126,7 @@ func (b *Sandboxes) below(ctx context.Context, of string, p permission.Profile, 
 		g.LockAll()
 	}
 	if concealed {
-		g.Hidden = append(g.Hidden, b.site.concealed...)
+		g.Hidden = append(g.Hidden, b.concealed...)
 	}
 	c, err := confinement.Open(ctx, g)
 	if err != nil {

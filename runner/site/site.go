@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/millhand/millhand/internal/extension/hook"
@@ -44,9 +43,6 @@ type Site struct {
 
 	Diff  *changes.Differences
 	Hooks *hook.Set // of the job; nil before setup, and without any
-
-	untrustedOnce sync.Once
-	concealed     []string // untrusted files and directories that are hidden from commands
 
 	prepared time.Time // start of the job's time limit; see InTime
 	Touched  bool      // an attempt has started: there may be changes to save

@@ -1,12 +1,15 @@
 package site
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/runner/ending"
@@ -159,9 +162,9 @@ var errTooMany = errors.New("too many untrusted files")
 
 // FindUntrusted finds the untrusted files of the workspace, once. Until a session has read one, the sandbox hides them
 // from its commands, if it can.
-func (s *Site) FindUntrusted() {
-	s.untrustedOnce.Do(func() {
-		j := s.job
+func (b *Sandboxes) FindUntrusted() {
+	b.found.Do(func() {
+		s, j := b.site, b.site.job
 		if !j.Untrusted.Armed() || len(j.Spec.Untrusted) == 0 {
 			return
 		}
@@ -175,7 +178,7 @@ func (s *Site) FindUntrusted() {
 			case d.IsDir() && d.Name() == ".git":
 				return fs.SkipDir
 			case j.Untrusted.Matches(filepath.ToSlash(rel)):
-				if s.concealed = append(s.concealed, name); len(s.concealed) > maxConcealed {
+				if b.concealed = append(b.concealed, name); len(b.concealed) > maxConcealed {
 					return errTooMany
 				}
 				if d.IsDir() {
@@ -185,9 +188,56 @@ func (s *Site) FindUntrusted() {
 			return nil
 		})
 		hidden := err == nil && j.opts.Level == sandbox.Full
-		j.Untrusted.Found(err != nil || len(s.concealed) > 0, hidden)
+		j.Untrusted.Found(err != nil || len(b.concealed) > 0, hidden)
 		if !hidden {
-			s.concealed = nil
+			b.concealed = nil
 		}
 	})
+}
+
+// Confined returns what confines the commands of a session, whose sandbox is that of Of: of a task with after_untrusted, one
+// for what the job may do when a command starts.
+func (b *Sandboxes) Confined(box *confinement.Confinement, narrowed string, p permission.Profile, granted bool) proc.Confine {
+	of := func(box *confinement.Confinement) proc.Confine {
+		if granted {
+			return box.Confine()
+		}
+		return box.ConfineSeries()
+	}
+	confine := of(box)
+	if b.site.job.Untrusted == nil || confine == nil {
+		return confine
+	}
+	return func(args, env []string, dir string) (*proc.Confined, error) {
+		box, err := b.Of(context.Background(), narrowed, p, granted) // it lives as long as the job
+		if err != nil {
+			return nil, err
+		}
+		return of(box)(args, env, dir)
+	}
+}
+
+// ReadOutput marks the job if an output of the manifest's commands can have untrusted content, which a prompt contains.
+func (b *Sandboxes) ReadOutput(output string) {
+	if j := b.site.job; j.Untrusted.Armed() && output != "" {
+		b.FindUntrusted()
+		j.read(j.Untrusted.OfOutput())
+	}
+}
+
+// ReadNotes marks the job if one of the repository's files that sessions start with is untrusted, given by its name relative to the
+// workspace.
+func (j *Job) ReadNotes(names ...string) {
+	for _, name := range names {
+		if j.Untrusted.Matches(name) {
+			j.read("untrusted instructions " + name)
+		}
+	}
+}
+
+// read marks the job with what none of its calls has read.
+func (j *Job) read(why string) {
+	if j.Untrusted != nil {
+		(untrusted.Reader{Job: j.Untrusted, Session: j.SessionID(j.Spec.ID)}).Read("", "", why)
+	}
 }
