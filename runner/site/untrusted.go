@@ -138,7 +138,7 @@ func (j *Job) CheckTrust() *ending.Stop {
 	if a == nil || !a.Network && a.Bash != tasks.BashReadonly || g.Confines() || !j.Plan.RunsCommands() {
 		return nil
 	}
-	return &ending.Stop{Code: event.CodeDenied, Detail: fmt.Sprintf("after_untrusted (%s) takes rights from programs, which needs a sandbox of level A or B, and this machine or --sandbox has %s: use --sandbox auto or require, or remove network and bash from after_untrusted", a.Source, j.opts.Level)}
+	return &ending.Stop{Code: event.CodeDenied, Detail: fmt.Sprintf("after_untrusted (%s) removes rights of programs, which needs a sandbox of level A or B, and this machine or --sandbox has %s: use --sandbox auto or require, or remove network and bash from after_untrusted", a.Source, j.opts.Level)}
 }
 
 // Reaching returns a function that passes on the connections of commands, of which one that is not denied marks the job.

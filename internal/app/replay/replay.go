@@ -39,7 +39,7 @@ func Run(ctx context.Context, w world.World, o runs.Options) error {
 	}
 	defer os.RemoveAll(scripts.Path())
 	defer scripts.Close()
-	was, err := side(dir, past)
+	was, err := open(dir, past)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func Run(ctx context.Context, w world.World, o runs.Options) error {
 	if err != nil {
 		return err
 	}
-	now, err := side(own.ReportDir, again)
+	now, err := open(own.ReportDir, again)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ type recorded struct {
 	run  *savedrun.Run
 }
 
-func side(dir string, past *history.Past) (recorded, error) {
+func open(dir string, past *history.Past) (recorded, error) {
 	run, err := savedrun.Load(dir)
 	return recorded{past, run}, err
 }

@@ -59,7 +59,7 @@ func TestDifferencesOfCalls(t *testing.T) {
 }
 
 func TestWhatVariesBetweenRunsIsNotCompared(t *testing.T) {
-	side := func(id, work, dir string) normalizer {
+	open := func(id, work, dir string) normalizer {
 		past := &history.Past{}
 		for _, e := range []event.Event{
 			{Type: event.RunStarted, Run: &event.Run{ID: id}},
@@ -71,7 +71,7 @@ func TestWhatVariesBetweenRunsIsNotCompared(t *testing.T) {
 		}
 		return normal(recorded{past, &savedrun.Run{Dir: dir}}, "a")
 	}
-	a, b := side("20260102-030405-1a2b3c4d", "/tmp/millhand-1a2b3c4d", "/r/one"), side("20260103-030405-5e6f7a8b", "/tmp/millhand-5e6f7a8b", "/r/two")
+	a, b := open("20260102-030405-1a2b3c4d", "/tmp/millhand-1a2b3c4d", "/r/one"), open("20260103-030405-5e6f7a8b", "/tmp/millhand-5e6f7a8b", "/r/two")
 	was := a.text("/tmp/millhand-1a2b3c4d/trees/a/x.go: run 20260102-030405-1a2b3c4d in /tmp/millhand-1a2b3c4d/home/a, 12.3ms at 10:11:12, http://127.0.0.1:3456/ saved in /r/one/outputs ok 0.3s")
 	is := b.text("/tmp/millhand-5e6f7a8b/trees/a/x.go: run 20260103-030405-5e6f7a8b in /tmp/millhand-5e6f7a8b/home/a, 4ms at 10:12:59, http://127.0.0.1:9999/ saved in /r/two/outputs ok 12s")
 	if was != is || !strings.HasPrefix(was, "./x.go: run RUN in WORK/home/a, ~") {

@@ -43,7 +43,7 @@ func (r *replayed) script(id string) (file, why string) {
 	case facts.Fork != nil:
 		return "", "it continues a conversation of another run"
 	case facts.FirstTree() != "":
-		return "", "it worked in place, on files that no commit has"
+		return "", "it changed the tree of the user, whose files no commit has"
 	}
 	own, agents := turns{}, map[string]turns{}
 	for i, s := range j.Sessions {
