@@ -13,6 +13,7 @@ type environment struct {
 	phases     []Phase   // of the last execution
 	phasedIn   execution // of the last one
 	script     *event.Script
+	escalated  []event.Escalation
 	reviews    []reviewOf // of the changes
 	basis      basis
 	network    []NetworkDenial

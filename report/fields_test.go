@@ -105,7 +105,8 @@ func TestReportHasEachFieldOfItsEvents(t *testing.T) {
 	}
 	events := filledEvents()
 	add(reporttest.Fold(t, events...))
-	add(reporttest.Fold(t, slices.DeleteFunc(events, func(e event.Event) bool { return e.Revert != nil })...)) // it withdraws changes
+	add(reporttest.Fold(t, slices.DeleteFunc(slices.Clone(events), func(e event.Event) bool { return e.Review != nil })...)) // its session is that of all events
+	add(reporttest.Fold(t, slices.DeleteFunc(events, func(e event.Event) bool { return e.Revert != nil })...))               // it withdraws changes
 	add(reporttest.Reviewed(t, reporttest.Findings()))
 	for _, stream := range reporttest.Streams(t, "testdata") {
 		add(reporttest.Load(t, stream))

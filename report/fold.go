@@ -398,6 +398,7 @@ var uses = event.Walk[use]{
 		event.SessionEnded:     {job: (*job).takeSession},
 		event.VerifyEnded:      {job: (*job).takeVerify},
 		event.AblationEnded:    {job: (*job).takeHunks},
+		event.ModelEscalated:   {job: (*job).takeEscalation},
 		event.ReviewEnded:      {job: (*job).takeReview},
 		event.ChangesFound:     {job: (*job).takeChanges},
 		event.Committed:        {job: (*job).takeCommit},

@@ -67,6 +67,7 @@ type session struct {
 
 type turn struct {
 	number  int
+	stage   int         // number of escalations before it
 	usage   money.Usage // zero if the provider did not report it
 	cost    *money.USD  // nil if unknown, and until the turn ends
 	calls   int
@@ -148,6 +149,9 @@ func settled(end event.JobEnd, spent spend) event.JobEnd {
 func (j *job) takeAttempt(e event.Event) {
 	j.attempts, j.hunks = max(j.attempts, e.Attempt.Number), nil // those of other changes
 	j.dropReviews(e.Attempt.Number)
+	if e.Attempt.Number == 1 {
+		j.environment.escalated = nil
+	}
 	j.environment.basis.attempt()
 }
 
@@ -156,6 +160,7 @@ func (j *job) takeSession(e event.Event) { j.session(e.Session).info = *e.Sessio
 func (j *job) takeTurn(e event.Event) {
 	t := j.session(e.Session).turn(e.Turn.Number)
 	if e.Type == event.TurnStarted {
+		t.stage = len(j.environment.escalated)
 		j.session(e.Session).reverted, t.started = nil, e.Time
 		return
 	}
@@ -369,6 +374,7 @@ func (j *job) report(cancelled bool, last time.Time) Job {
 		Extensions:   []Extension{},
 		MarkedBy:     clone(j.marked),
 		Review:       j.review(end.Output),
+		Escalation:   j.escalation(end),
 	}
 	for _, e := range j.environment.extensions {
 		out.Extensions = append(out.Extensions, newExtension(e))

@@ -116,6 +116,7 @@ type Job struct {
 	FinalMessage string              `json:"final_message"`
 	Output       json.RawMessage     `json:"output"`      // nil without an output schema
 	Review       *Review             `json:"review"`      // the output as findings, and the review of the changes; nil without both
+	Escalation   []Escalation        `json:"escalation"`  // a row for each model, if the first has failed
 	OutputFile   string              `json:"output_file"` // the message as a file, below the manifest's directory or of --output-file; empty for none
 	Baseline     []Baseline          `json:"baseline"`    // verify commands before the agent started
 	Verify       []Verify            `json:"verify"`      // in the order of the runs, all attempts

@@ -34,6 +34,7 @@ const (
 	SessionEnded       Type = "session.ended"
 	VerifyEnded        Type = "verify.ended"
 	ReviewEnded        Type = "review.ended"
+	ModelEscalated     Type = "model.escalated"
 	FilesLeft          Type = "files.left"
 	ChangesFound       Type = "changes"
 	CommitStarted      Type = "commit.started"
@@ -86,6 +87,7 @@ type Event struct {
 	Verify      *Verify       `json:"verify,omitempty"`
 	Script      *Script       `json:"script,omitempty"`
 	Review      *Review       `json:"review,omitempty"`
+	Escalation  *Escalation   `json:"escalation,omitempty"`
 	Left        *Left         `json:"left,omitempty"`
 	Changes     []Change      `json:"changes,omitempty"`
 	LeftOut     []LeftOutPath `json:"left_out,omitempty"` // of Changes

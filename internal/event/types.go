@@ -33,6 +33,7 @@ func Types() []TypeInfo {
 		{AblationStarted, "ablation", false, "verify is about to run again without each hunk of the change"},
 		{TrialEnded, "trial", false, "the verify commands ended on some of the changes of the job, in a clean checkout"},
 		{AblationEnded, "hunks", false, "which hunks of the change the verify commands need, and which of its tests fail without it"},
+		{ModelEscalated, "escalation", false, "the attempts of a model are used up, and the next one of the task continues"},
 		{ReviewEnded, "review", false, "a review of the changes after an attempt ended"},
 		{FilesLeft, "left", false, "files that setup, the baseline, hooks or verify left in the workspace"},
 		{ChangesFound, "changes", false, "the changes of the job in its workspace"},

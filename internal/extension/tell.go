@@ -110,7 +110,7 @@ var pluginEvents = event.Walk[func(event.Event) []pluginEvent]{
 	},
 	Ignores: []event.Type{
 		event.RunStarted, event.JobStarted, event.PhaseStarted, event.PhaseEnded, event.CommandStarted, event.CommandEnded, event.BaselineEnded,
-		event.ScriptEnded, event.AttemptStarted, event.ReviewEnded, event.TurnStarted, event.ModelText, event.RequestRetried, event.Pruned, event.Compacted,
+		event.ScriptEnded, event.AttemptStarted, event.ReviewEnded, event.ModelEscalated, event.TurnStarted, event.ModelText, event.RequestRetried, event.Pruned, event.Compacted,
 		event.SessionEnded, event.VerifyEnded, event.FilesLeft, event.ChangesFound, event.CommitStarted, event.Committed, event.PublishStarted,
 		event.CommitPublished, event.PullRequestStarted, event.CommentStarted, event.CommentPosted, event.ForgeRequestStarted, event.ForgeRequestEnded, event.JobEnded, event.NetworkRequested,
 		event.ExtensionChanged, event.RevertStarted, event.Reverted, event.WarningIssued, event.RunEnded, event.Sealed,

@@ -90,6 +90,12 @@ var jsonFields = event.Walk[func(*fields, event.Event)]{
 		event.AblationEnded: func(f *fields, e event.Event) {
 			f.Int("needed", e.Hunks.Needed).Int("unneeded", e.Hunks.Unneeded).Int("untried", e.Hunks.Untried).Int64("elapsed_ms", e.Hunks.ElapsedMS)
 		},
+		event.ModelEscalated: func(f *fields, e event.Event) {
+			f.text("from", e.Escalation.From)
+			f.text("to", e.Escalation.To)
+			f.text("reason", e.Escalation.Reason)
+			f.Int("attempt", e.Escalation.Attempt)
+		},
 		event.ReviewEnded:        func(f *fields, e event.Event) { f.review(e.Review) },
 		event.ChangesFound:       func(f *fields, e event.Event) { f.changes(e.Changes) },
 		event.CommitStarted:      func(f *fields, e event.Event) { f.commit(e.Commit) },

@@ -189,7 +189,7 @@ var states = event.Walk[func(*job, event.Event)]{
 	},
 	Ignores: []event.Type{
 		event.RunStarted, event.JobEnded, event.RunEnded, // see state
-		event.AttemptStarted, event.ReviewEnded, event.Pruned, event.Compacted, event.SessionEnded, event.FilesLeft, event.CommitStarted, event.Committed,
+		event.AttemptStarted, event.ReviewEnded, event.ModelEscalated, event.Pruned, event.Compacted, event.SessionEnded, event.FilesLeft, event.CommitStarted, event.Committed,
 		event.PublishStarted, event.CommitPublished, event.PullRequestStarted, event.CommentStarted, event.CommentPosted, event.NetworkRequested,
 		event.ExtensionChanged, event.RevertStarted, event.Reverted, event.WarningIssued, event.Sealed, event.TrialEnded,
 		event.ForgeRequestStarted, event.ForgeRequestEnded,

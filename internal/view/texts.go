@@ -42,7 +42,10 @@ var texts = event.Walk[func(logged) entry]{
 		event.ChangesFound:    func(e logged) entry { return changesEntry(e.Event) },
 		event.CommitStarted:   func(e logged) entry { return debug("committing on %s", e.Commit.Branch) },
 		event.Committed:       func(e logged) entry { return info("committed %.10s on %s", e.Commit.Hash, e.Commit.Branch) },
-		event.ReviewEnded:     func(e logged) entry { return reviewEntry(e.Review) },
+		event.ModelEscalated: func(e logged) entry {
+			return warning("%s failed: %s; continuing with %s", e.Escalation.From, e.Escalation.Reason, e.Escalation.To)
+		},
+		event.ReviewEnded: func(e logged) entry { return reviewEntry(e.Review) },
 		event.PublishStarted: func(e logged) entry {
 			return debug("pushing %.10s to %s on %s", e.Published.Hash, e.Published.Branch, e.Published.Remote)
 		},

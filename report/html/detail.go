@@ -108,6 +108,9 @@ func (p *jobPage) facts() g.Node {
 	if j.Patch != "" {
 		add("Patch", code(j.Patch))
 	}
+	for i := range j.Escalation {
+		add("Escalation", text(cut(j.Escalation[i].String(), maxReason)))
+	}
 	if verdict := j.Verdict(); verdict != "" {
 		add("Review", text(cut(verdict, maxReason)))
 		for _, o := range j.Review.Objections {

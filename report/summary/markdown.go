@@ -278,6 +278,12 @@ func (p *page) addJob(j *report.Job) {
 			p.addVerify(&last)
 		}
 	}
+	for i := range j.Escalation {
+		p.add("- " + inline(excerpt.Head(j.Escalation[i].String(), maxReason)) + "\n")
+	}
+	if len(j.Escalation) > 0 {
+		p.add("\n")
+	}
 	if verdict := j.Verdict(); verdict != "" {
 		p.add("Review: " + inline(excerpt.Head(verdict, maxReason)) + "\n\n")
 		for _, o := range j.Review.Objections {

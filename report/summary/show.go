@@ -102,6 +102,9 @@ func (s *shown) head(j *report.Job) {
 		s.facts("pull", j.PullRequest.URL+" ("+j.PullRequest.State+")")
 	}
 	s.facts("patch", j.Patch)
+	for i := range j.Escalation {
+		s.facts("escalation", excerpt.Head(j.Escalation[i].String(), maxShownLine))
+	}
 	if verdict := j.Verdict(); verdict != "" {
 		s.facts("review", excerpt.Head(verdict, maxShownLine))
 		for _, o := range j.Review.Objections {

@@ -29,6 +29,7 @@ type Facts struct {
 	Hunks     *event.Hunks           // of the last attempt with ablate; nil for none
 	Final     string                 // the last message of the job's own session
 	Untrusted *event.Event           // that the job has read first; nil for nothing
+	Escalated []event.Escalation     // since the job was started with its first attempt
 	Reviews   []event.Review         // of the changes, in the order of their events
 
 	Replacing      string          // commit of the job that a follow-up prompt is changing, which was killed; "" for none
@@ -89,6 +90,7 @@ var facts = event.Walk[func(*Facts, event.Event)]{
 		event.SessionEnded:       (*Facts).finished,
 		event.AblationEnded:      func(j *Facts, e event.Event) { j.Hunks = e.Hunks },
 		event.TrialEnded:         (*Facts).tried,
+		event.ModelEscalated:     func(j *Facts, e event.Event) { j.Escalated = append(j.Escalated, *e.Escalation) },
 		event.ReviewEnded:        func(j *Facts, e event.Event) { j.Reviews = append(j.Reviews, *e.Review) },
 		event.FilesLeft:          func(j *Facts, e event.Event) { j.Left = append(j.Left, *e.Left) },
 		event.Committed:          (*Facts).committed,
@@ -136,6 +138,9 @@ func (j *Facts) tried(e event.Event) {
 func (j *Facts) attempted(e event.Event) {
 	if c := j.Commit; c != nil && j.Start != nil && (c.Hash == j.Start.Base || c.Hash == j.Start.Onto) {
 		j.Replacing = c.Hash
+	}
+	if e.Attempt.Number == 1 {
+		j.Escalated = nil
 	}
 	j.Attempts, j.Prompt, j.Comment = e.Attempt.Number, e.Attempt.Prompt, nil // it has another message
 	j.Hunks = nil

@@ -89,7 +89,7 @@ var records = event.Walk[func(*Run, event.Event)]{
 	},
 	Ignores: []event.Type{
 		event.JobStarted, event.PhaseStarted, event.PhaseEnded, event.CommandStarted, event.CommandEnded, event.BaselineEnded, event.ScriptEnded,
-		event.SessionStarted, event.AttemptStarted, event.ReviewEnded, event.TurnStarted, event.ModelText, event.RequestRetried, event.CallUpdated, event.Pruned,
+		event.SessionStarted, event.AttemptStarted, event.ReviewEnded, event.ModelEscalated, event.TurnStarted, event.ModelText, event.RequestRetried, event.CallUpdated, event.Pruned,
 		event.Compacted, event.SessionEnded, event.VerifyEnded, event.FilesLeft, event.ChangesFound, event.CommitStarted, event.Committed,
 		event.PublishStarted, event.PullRequestStarted, event.CommentStarted, event.CommentPosted, event.NetworkRequested, event.ExtensionChanged, event.UntrustedRead,
 		event.RevertStarted, event.Reverted, event.WarningIssued, event.RunEnded, event.Sealed,

@@ -57,7 +57,7 @@ var keeps = event.Walk[func(*fileKeeper, *event.Phase) error]{
 	},
 	Ignores: []event.Type{
 		event.RunStarted, event.PhaseEnded, event.CommandStarted, event.CommandEnded, event.BaselineEnded, event.ScriptEnded, event.SessionStarted,
-		event.AttemptStarted, event.ReviewEnded, event.TurnStarted, event.ModelText, event.RequestRetried, event.CallUpdated, event.TurnEnded, event.Pruned,
+		event.AttemptStarted, event.ReviewEnded, event.ModelEscalated, event.TurnStarted, event.ModelText, event.RequestRetried, event.CallUpdated, event.TurnEnded, event.Pruned,
 		event.Compacted, event.SessionEnded, event.VerifyEnded, event.FilesLeft, event.ChangesFound, event.CommitStarted, event.Committed,
 		event.CommitPublished, event.PullRequestStarted, event.CommentStarted, event.CommentPosted, event.ForgeRequestStarted, event.ForgeRequestEnded, // after the push
 		event.NetworkRequested, event.ExtensionChanged, event.RevertStarted, event.Reverted, event.WarningIssued, event.Sealed,
