@@ -88,7 +88,7 @@ func (j Job) OnBase(commit, branch string) Job {
 func (j Job) Asking(id, prompt string, schema map[string]any, profile permission.Profile) Job {
 	j.ID, j.Prompt, j.Mentions, j.Context, j.Schema, j.Findings, j.Profile = id, prompt, nil, nil, schema, false, profile
 	j.Setup, j.SetupEnv, j.Verify, j.Attempts, j.Script = nil, nil, nil, 1, nil
-	j.Change, j.Review, j.Requests = Change{}, nil, nil
+	j.Change, j.Review, j.Escalate, j.Requests = Change{}, nil, nil, nil
 	return j
 }
 
@@ -96,6 +96,6 @@ func (j Job) Asking(id, prompt string, schema map[string]any, profile permission
 // change some, or runs only where its condition holds.
 func (j Job) RunningOnly(s TaskScript) Job {
 	s.MustChange, s.Alone = j.RequireChanges || j.If != nil, true
-	j.Script, j.Schema, j.Findings, j.Review = &s, nil, false, nil
+	j.Script, j.Schema, j.Findings, j.Review, j.Escalate = &s, nil, false, nil, nil
 	return j
 }

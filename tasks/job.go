@@ -126,6 +126,8 @@ type Job struct {
 	Model        string  // provider/model, or script:FILE or replay:FILE with an absolute path
 	ModelName    string  // as it was written, for reports: the same on every machine
 	Fallback     []Model // in their order, for when the provider of the one before is down
+	Escalate     []Model `json:",omitempty"` // in their order, for when the attempts of the one before are used up
+	KeepBase     bool    `json:",omitzero"`  // the next of them starts from the base instead of the work so far
 	Sampling     Sampling
 	Schema       map[string]any // JSON Schema of the final message; nil for any
 	Findings     bool           `json:",omitzero"` // Schema is that of package findings

@@ -17,6 +17,7 @@ const DefaultReviewer = "review"
 // may have others.
 func (j *Job) Models() []Model {
 	all := append([]Model{{ID: j.Model, Name: j.ModelName}}, j.Fallback...)
+	all = append(all, j.Escalate...)
 	if j.Review != nil && j.Review.Model.ID != "" {
 		all = append(all, j.Review.Model)
 	}

@@ -32,7 +32,8 @@ type work struct {
 	baseline   []event.Baseline // of the verify commands, before the agent started
 	saver      *saver           // of the job's own session; nil before it is opened
 	extensions *extensions
-	reviews    *reviews // of the changes; nil for none
+	reviews    *reviews    // of the changes; nil for none
+	escalation *escalation // to other models
 	result     ending.Result
 
 	attemptsBefore int // a follow-up prompt has attempts of its own
@@ -61,6 +62,7 @@ func newWork(j *Job, s *site.Site) *work {
 	if usd := j.History.Charged(); usd > 0 {
 		w.budget.SpentBefore(usd)
 	}
+	w.escalation = newEscalation(w)
 	return w
 }
 
@@ -85,14 +87,17 @@ func (w *work) attempts(ctx context.Context) (end *ending.Stop) {
 	if err != nil {
 		return &ending.Stop{Code: event.CodeInternal, Detail: fmt.Sprintf("resume the job: %v", err)}
 	}
-	if w.continued = from != nil; w.continued {
+	if w.continued = from != nil || w.escalation.last() != nil; w.continued {
 		w.job.refused.recall(w.job.Spec.Profile, w.job.History.Facts)
 	}
 	w.site.Touched = w.site.Touched || w.continued
+	if end := w.escalation.mark(ctx); end != nil {
+		return end
+	}
 	if end := restore(ctx, w, from); end != nil {
 		return end
 	}
-	if from == nil {
+	if !w.continued {
 		if done, end := w.tryScript(ctx); done {
 			return end
 		}
@@ -114,17 +119,39 @@ func (w *work) attempts(ctx context.Context) (end *ending.Stop) {
 	if err != nil {
 		return sessionFailed(err)
 	}
-	defer main.close()
+	defer func() { main.close() }()
 	defer w.sessions.closeChildren()
 	text := w.firstPrompt(from)
+	if from == nil && w.escalation.last() != nil {
+		if text, end = w.escalation.prompt(ctx, main); end != nil {
+			return end
+		}
+	}
 	w.reviews = newReviews(w)
+	for {
+		failed, end := w.try(ctx, main, text)
+		if end == nil || !w.escalation.follows(failed) {
+			return end
+		}
+		if end := w.checkScripts(main); end != nil {
+			return end
+		}
+		if main, text, end = w.escalation.next(ctx, main, end, failed); end != nil {
+			return end
+		}
+	}
+}
+
+// try runs attempts of one model until they are used up. failed describes what failed for the next model; "" if another one can't
+// do better.
+func (w *work) try(ctx context.Context, main *open, text string) (failed string, end *ending.Stop) {
 	for {
 		last := session.End{}
 		if text == "" {
 			last = main.resume(ctx)
 		} else if last, end = w.attempt(ctx, main, text); end != nil {
 			main.last = session.End{Code: end.Code, Reason: end.Detail}
-			return end
+			return "", end
 		}
 		w.idle(ctx, last)
 		needless := needsNoFiles(w) && w.site.Waive()
@@ -134,23 +161,23 @@ func (w *work) attempts(ctx context.Context) (end *ending.Stop) {
 				end.Code = event.CodeBudget // as if it had not been begun, which is a matter of moments
 			}
 			w.job.run.refuse(w.job.Spec, end)
-			return end
+			return ofModel(end), end
 		}
 		if end := w.site.WaitFor(); end != nil {
-			return end
+			return "", end
 		}
 		noteFound(ctx, w)
 		if needless {
-			return w.checkScripts(main)
+			return "", w.checkScripts(main)
 		}
 		w.extensions.set.Pause() // nothing changes files while they are verified
 		found, end := w.findFaults(ctx, main.spec.task.Profile)
 		switch {
 		case end != nil:
-			return end
+			return "", end
 		case found.none():
 			if text, end = w.reviews.hold(ctx, found.ran); text == "" || end != nil {
-				return cmp.Or(end, w.checkScripts(main))
+				return w.reviews.rejection(end), cmp.Or(end, w.checkScripts(main))
 			}
 			continue
 		case w.result.Attempts-w.attemptsBefore < w.job.Spec.Attempts+w.reviews.more():
@@ -159,9 +186,9 @@ func (w *work) attempts(ctx context.Context) (end *ending.Stop) {
 			continue
 		}
 		if end := w.refused(found); end != nil {
-			return end
+			return found.feedback(w.job.opts.Dir), end
 		}
-		return w.checkScripts(main) // the commit fails
+		return "", w.checkScripts(main) // the commit fails
 	}
 }
 
@@ -222,6 +249,12 @@ func (w *work) firstPrompt(from *continuation) string {
 	}
 	next := w.job.History.Next(saved, w.job.Spec.Prompt)
 	w.result.Attempts, w.attemptsBefore = next.Attempts, next.Before
+	if last := w.escalation.last(); last != nil {
+		w.attemptsBefore = max(w.attemptsBefore, last.Attempt)
+		if from == nil {
+			w.result.Attempts = last.Attempt
+		}
+	}
 	if next.Copied {
 		w.job.Emit(event.Event{Type: event.AttemptStarted, Session: w.job.SessionID(w.job.Spec.ID), Attempt: &event.Attempt{Number: next.Attempts}})
 	}

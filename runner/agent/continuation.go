@@ -37,7 +37,7 @@ func (w *work) resume() (*continuation, error) {
 	if past.Fork != nil {
 		w.sessions.started += past.Fork.Children
 	}
-	own := w.job.SessionID(w.job.Spec.ID)
+	own, review := w.job.SessionID(w.job.Spec.ID), w.job.SessionID(history.ReviewSession(w.job.Spec.ID))
 	var main *continuation
 	for _, id := range slices.Sorted(maps.Keys(past.Sessions)) {
 		file := strings.TrimPrefix(id, w.job.SessionID(""))
@@ -54,11 +54,11 @@ func (w *work) resume() (*continuation, error) {
 		totals, ended := past.Sessions[id].Totals()
 		continued := 0
 		switch {
-		case id != own && !again && (main.continues(state) || w.isReview(id, state)):
+		case id != own && !again && (main.continues(state) || id == review && state != nil && len(state.Messages) > 0):
 			if continued, err = w.keepUnfinished(file, &continuation{state, totals, ended}); err != nil {
 				return nil, err
 			}
-		case id == own && state != nil && !again:
+		case id == own && state != nil && !again && w.escalation.owns(state):
 			if past.Reverted != nil {
 				if err := state.Revert(past.Reverted.Turn); err != nil {
 					return nil, err
@@ -78,6 +78,8 @@ func (w *work) resume() (*continuation, error) {
 			w.before = w.before.Plus(totals)
 		case id != own:
 			w.sessions.earlier[id] = totals
+		case w.escalation.last() != nil && (state == nil || len(state.Messages) == 0 || !w.escalation.owns(state)):
+			w.sessions.earlier[id] = totals // of the models before
 		case state != nil && len(state.Messages) > 0:
 			main = &continuation{state, totals, ended}
 		default:
@@ -88,14 +90,12 @@ func (w *work) resume() (*continuation, error) {
 	return main, nil
 }
 
-// isReview reports whether a session is the reviewer's, which continues where an earlier process was killed.
-func (w *work) isReview(id string, state *journal.State) bool {
-	return id == w.job.SessionID(history.ReviewSession(w.job.Spec.ID)) && state != nil && len(state.Messages) > 0
-}
-
 // firstTurn returns the number of turns before the first one of a session: those before
 // the job was started again.
 func (w *work) firstTurn(s sessionSpec, from *continuation) int {
+	if s.name == w.job.Spec.ID && w.escalation.turns > 0 {
+		return w.escalation.turns
+	}
 	if w.job.History.Facts == nil {
 		return 0
 	}
@@ -155,7 +155,7 @@ func restore(ctx context.Context, w *work, from *continuation) *ending.Stop {
 		}
 		return ending.Fault(event.CodeRepository, err)
 	}
-	if past := w.job.History.Facts; from != nil || past != nil && past.Fork != nil {
+	if past := w.job.History.Facts; from != nil || w.escalation.last() != nil || past != nil && past.Fork != nil {
 		return w.site.Diff.Recall(ctx, past)
 	}
 	return nil
@@ -166,7 +166,7 @@ func (w *work) restoreTree(ctx context.Context, from *continuation) error {
 	if from != nil {
 		tree = from.state.Tree()
 	}
-	tree = cmp.Or(tree, w.job.History.FirstTree())
+	tree = cmp.Or(tree, w.escalation.tree(), w.job.History.FirstTree())
 	if rebasedAfter(w.job, from) {
 		return applyRebase(ctx, w.job.Start.Onto, w.site)
 	}

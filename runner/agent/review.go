@@ -98,6 +98,14 @@ func (r *reviews) hold(ctx context.Context, checks []commands.Ran) (feedback str
 	return "", nil
 }
 
+// rejection describes what the last review rejected; "" for another end.
+func (r *reviews) rejection(end *ending.Stop) string {
+	if end == nil || end.Code != event.CodeReview || r.work.result.Review.Verdict != event.ReviewRejected {
+		return ""
+	}
+	return review.Feedback(r.work.result.Review.Objections)
+}
+
 // refusal describes a review that did not accept the changes in one line.
 func refusal(done event.Review) string {
 	if done.Verdict == event.NotReviewed {

@@ -106,6 +106,15 @@ func (s *sessions) list() []*open {
 	return append([]*open(nil), s.all...)
 }
 
+// retire replaces the job's own session by the one that was opened last, and keeps its totals.
+func (s *sessions) retire() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old, last := s.all[0], len(s.all)-1
+	s.earlier[fmt.Sprintf("%s, until turn %d", old.spec.name, old.Turn())] = old.Totals()
+	s.all = append([]*open{s.all[last]}, s.all[1:last]...)
+}
+
 // children returns the child sessions.
 func (s *sessions) children() []*open {
 	all := s.list()

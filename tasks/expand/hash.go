@@ -61,6 +61,9 @@ func (d *draft) hash() string {
 	if j.Script != nil { // so that other plans keep their hash
 		hash = tasks.Digest(hash, j.Script.SHA256)
 	}
+	if len(j.Escalate) > 0 {
+		hash = tasks.Digest(hash, "escalate", modelsAsWritten(j.Escalate))
+	}
 	if r := j.Review; r != nil {
 		hash = tasks.Digest(hash, "review", r.Model.Name, r.Agent, r.Prompt, r.Block)
 	}

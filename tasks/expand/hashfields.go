@@ -21,7 +21,7 @@ var jobFields = map[string]string{
 	"Hash":  "it is the result",
 
 	"Task": inHash, "Repo": inHash, "Matrix": inHash, "Prompt": inHash, "Mentions": inHash, "Agent": inHash,
-	"ModelName": inHash, "Fallback": inHash, "Sampling": inHash, "Limits": inHash, "Setup": inHash, "SetupEnv": inHash,
+	"ModelName": inHash, "Fallback": inHash, "Escalate": inHash, "KeepBase": whereSet, "Sampling": inHash, "Limits": inHash, "Setup": inHash, "SetupEnv": inHash,
 	"Script": inHash, "Verify": inHash, "Baseline": inHash, "Attempts": inHash, "RequireChanges": inHash, "Change": inHash, "Review": inHash,
 	"Commit": inHash, "Publish": inHash, "Pull": inHash, "Comment": inHash, "Skip": inHash, "If": inHash,
 	"AfterUntrusted": whereSet, "Untrusted": whereSet, "Ablate": whereSet,
