@@ -13,7 +13,7 @@ func (j Job) Replayed(script, base string) Job {
 	if j.Commit = &commit; j.Repo.Kind != RepoCopy && base != "" {
 		j.Repo.Ref = base
 	}
-	j.Model, j.Fallback, j.Needs = "script:"+script, nil, nil
+	j.Model, j.Fallback, j.Needs, j.Context = "script:"+script, nil, nil, nil
 	j.Publish, j.Pull, j.Comment, j.Requests, j.Output = PublishPatch, nil, nil, nil, OutputFile{}
 	return j
 }
