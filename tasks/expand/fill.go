@@ -21,6 +21,7 @@ type settings struct {
 	agent    string
 	model    tasks.Model
 	fallback []tasks.Model
+	escalate []tasks.Model
 	sampling tasks.Sampling
 	profile  profiles.Profile
 	limits   tasks.Limits
@@ -56,6 +57,7 @@ func (f *jobFiller) settingsOf(t *manifest.Task) settings {
 	if len(models) > 1 {
 		out.fallback = models[1:]
 	}
+	out.escalate = f.models.escalationOf(t, models)
 	out.digest = [3]string{out.profile.Digest, t.Manifest.Instructed, tasks.Digest(t.Output.Schema.Doc)}
 	return out
 }
@@ -65,6 +67,7 @@ func (f *jobFiller) fill(d *draft, with settings) {
 	t, j := d.task, &d.job
 	s := template.Scope{Vars: with.vars, Matrix: j.Matrix, Repo: j.Repo, Task: t.ID.S, Run: f.Run, Getenv: f.Options.Getenv, Event: f.Event}
 	j.Model, j.ModelName, j.Fallback = with.model.ID, with.model.Name, with.fallback
+	j.Escalate, j.KeepBase = with.escalate, len(with.escalate) > 0 && t.Keep == manifest.KeepBase
 	j.Agent, j.Sampling, j.Schema = with.agent, with.sampling, t.Output.Schema.Doc
 	j.Output, j.Findings = outputOf(t, s), t.Output.Schema.Findings
 	j.Profile = with.profile.Profile

@@ -110,6 +110,21 @@ func (n *modelNames) modelsOf(t *manifest.Task, a tasks.Agent) []tasks.Model {
 	return nil
 }
 
+// escalationOf returns the models that continue after the first one of a task, which must differ from it: reports and sessions
+// tell them apart by their names.
+func (n *modelNames) escalationOf(t *manifest.Task, first []tasks.Model) []tasks.Model {
+	if len(t.Escalate.Names) == 0 {
+		return nil
+	}
+	all := n.chainAt(t.Escalate)
+	for i, m := range all {
+		if len(first) > 0 && m.ID != "" && m.ID == first[0].ID {
+			t.Escalate.Names[i].Problem(fmt.Sprintf("the model %s of escalate is that of the task", problem.Quote(m.Name)), "name another one, or increase attempts")
+		}
+	}
+	return all
+}
+
 // usableChain reports whether the models of a task can be used, after leaving out those
 // that can't and come from its command.
 func (n *modelNames) usableChain(t *manifest.Task) bool {

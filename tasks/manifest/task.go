@@ -31,6 +31,9 @@ type Task struct {
 	arguments      *form.Text // of the command
 	Agent          *form.Text
 	Models         ModelChain
+	Escalate       ModelChain
+	Keep           KeepOnEscalate
+	startsFrom     form.Value // of keep, if given
 	Profile        *form.Text
 	Limits         tasks.Limits
 	Repos          repolist.List
@@ -109,6 +112,9 @@ func readTask(v form.Value, l *repolist.Lists) (*Task, bool) {
 	}
 	if fault := schemaFault(t.Output.Schema.Doc); fault != "" && t.Publish.Requests != nil {
 		t.Publish.Requests.KeyProblem("publish.requests adds a property to the final message, and output.schema "+fault, "write {type: object, properties: {...}} without it")
+	}
+	if t.startsFrom.Key != nil && len(t.Escalate.Names) == 0 && !t.Escalate.Wrong {
+		t.startsFrom.KeyProblem("keep without escalate", "add escalate: [MODEL], or remove keep")
 	}
 	uniqueChecks(t.Verify)
 	if t.based.Key != nil && len(t.Verify) == 0 && t.Baseline != tasks.BaselineSkip {
@@ -262,6 +268,8 @@ func (t *Task) keys() form.Table {
 		{Name: "context", Field: form.Noting(&t.ContextAt, form.Into(&t.Context, form.ListOf(form.OneOf([]tasks.ContextPart{tasks.ContextEvent, tasks.ContextThread, tasks.ContextDiff, tasks.ContextChecks})))), Doc: "What the first prompt has of the issue or pull request of the CI's event: event: its texts; thread: the comments; diff: the changed files; checks: logs of failed checks"},
 		{Name: "agent", Field: form.Into(&t.Agent, form.Optional(form.Filled)), Def: tasks.DefaultAgent, Doc: "Agent that runs the task: build, plan, explore, general or a name under agents"},
 		{Name: "model", Field: form.Into(&t.Models, modelsForm), Doc: "Model or fallback list (the agent's or the manifest's if absent)"},
+		{Name: "escalate", Field: form.Into(&t.Escalate, modelsForm), Doc: "Models that continue when the attempts of the model before are used up, each with as many attempts; not for faults of providers"},
+		{Name: "keep", Field: form.Noting(&t.startsFrom, form.Into(&t.Keep, form.OneOf([]KeepOnEscalate{KeepDiff, KeepBase}))), Def: "diff", Doc: "What a model of escalate starts from: diff: the changes so far; base: the files as they were before the agent"},
 		{Name: "profile", Field: form.Into(&t.Profile, form.Optional(form.Filled)), Doc: "Profile (the manifest's if absent)"},
 		{Name: "limits", Field: form.Into(&t.Limits, form.Mapping(limitKeys)), Doc: "Limits of each job of the task; keys that are absent are taken from the manifest"},
 		{Name: "repos", Field: form.Into(&t.Repos, t.lists.Form()), Doc: "Repositories (the manifest's if absent)"},
