@@ -197,7 +197,7 @@ func TestPlantedHunksAreFound(t *testing.T) {
 	shapes := shapes()
 	for i := range nightly.Count(len(all), len(all)*len(shapes), len(all)*len(shapes)) {
 		l := &all[i%len(all)]
-		s := shapes[(i+i/len(all))%len(shapes)]
+		s := shapes[(i%len(all)+i/len(all))%len(shapes)]
 		if program := strings.Fields(strings.TrimPrefix(l.verify, "for t in "))[0]; !strings.HasPrefix(l.verify, "for") {
 			if _, err := exec.LookPath(program); err != nil {
 				continue
