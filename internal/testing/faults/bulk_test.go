@@ -55,7 +55,7 @@ tasks:
 `
 
 // bulkTask is a task of a bulk run. Tasks differ by their number modulo 4: one whose first changes a reviewer rejects, one whose
-// agent reports completion too early, one with setup commands and a subagent, and one whose branch
+// agent reports completion too early and whose hunks are accounted for, one with setup commands and a subagent, and one whose branch
 // gets no pull request.
 const bulkTask = `  - id: j%[1]d
     prompt: Do work j%[1]d in ${{ repo.name }}.
@@ -132,16 +132,18 @@ func newBulk(t *testing.T, template string, tasks int) *bulk {
 	var manifest strings.Builder
 	fmt.Fprintf(&manifest, bulkManifest, model, server.URL, strings.TrimPrefix(server.URL, "http://"))
 	for i := range tasks {
-		setup, mode, review := "", "pr", ""
+		setup, mode, keys := "", "pr", ""
 		switch i % 4 {
 		case 0:
-			review = "    review: {}\n"
+			keys = "    review: {}\n"
+		case 1:
+			keys = "    ablate: {jobs: 2}\n"
 		case 2:
 			setup = `mkdir -p build, "echo made >build/made.txt"`
 		case 3:
 			mode = "push"
 		}
-		fmt.Fprintf(&manifest, bulkTask, i, setup, mode, review)
+		fmt.Fprintf(&manifest, bulkTask, i, setup, mode, keys)
 	}
 	b.write("run.yaml", manifest.String(), 0o600)
 	t.Cleanup(func() {
@@ -290,6 +292,7 @@ func (b *bulk) check() {
 	b.checkLeftovers()
 	b.checkEvents("r")
 	b.checkBulkReport()
+	b.checkTrials()
 	b.checkBulkRepositories()
 	b.checkPulls()
 	b.checkBulkCost()
@@ -320,6 +323,7 @@ func (b *bulk) checkBulkReport() {
 			Commit                    *struct{ Hash, Branch string }
 			Published                 *struct{ Branch, Hash string }
 			PullRequest               *event.PullRequest `json:"pull_request"`
+			Hunks                     *event.Hunks       `json:"hunks"`
 		}
 	}
 	if err := json.Unmarshal(written, &doc); err != nil {
@@ -348,6 +352,11 @@ func (b *bulk) checkBulkReport() {
 		if got := b.hash("../acme/"+repo+".git", j.Commit.Branch); got != j.Commit.Hash {
 			b.t.Errorf("job %s: the remote's branch is at %q, reported %s", j.ID, got, j.Commit.Hash)
 		}
+		var number int
+		_, _ = fmt.Sscanf(j.Task, "j%d", &number)
+		if accounted := j.Hunks != nil && j.Hunks.Needed == 1 && j.Hunks.Untried == 0; accounted != (number%4 == 1) {
+			b.t.Errorf("job %s: hunks %+v", j.ID, j.Hunks)
+		}
 		if (j.PullRequest != nil) != b.pulls(j.Task) || j.PullRequest != nil && !j.PullRequest.Created {
 			b.t.Errorf("job %s: pull request %v", j.ID, j.PullRequest)
 		}
@@ -357,6 +366,27 @@ func (b *bulk) checkBulkReport() {
 	}
 	if left, _ := filepath.Glob(filepath.Join(b.dir, "r/.[a-z]*.*")); len(left) > 1 {
 		b.t.Errorf("temporary files in the report directory: %q", left)
+	}
+}
+
+// checkTrials checks that no trial of hunks was repeated after its event.
+func (b *bulk) checkTrials() {
+	b.t.Helper()
+	text, err := os.ReadFile(filepath.Join(b.dir, "r/events.jsonl"))
+	if err != nil {
+		b.t.Error(err)
+		return
+	}
+	seen := map[string]bool{}
+	for line := range bytes.Lines(text) {
+		var e event.Event
+		if err := json.Unmarshal(line, &e); err != nil || e.Trial == nil {
+			continue
+		}
+		if seen[e.Job+e.Trial.Key] {
+			b.t.Errorf("job %s: trial %s was repeated", e.Job, e.Trial.Key)
+		}
+		seen[e.Job+e.Trial.Key] = true
 	}
 }
 
