@@ -81,7 +81,7 @@ func isLetter(r rune) bool { return r == '_' || r >= 'a' && r <= 'z' || r >= 'A'
 var assertion = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\bassert\w*!?[\s(.]|\b(?:expect|expect_\w+|assert_\w+|verify)[(.{]|\bexpect \{|\.should\b|\bshould[(.]|\b(?:require|check|is|qt|td)\.\w+\(|` +
 		`\bt\.(?:errorf?|fatalf?|fail|failnow|is|ok|equal|deepequal|throws)\(|\b(?:pytest\.(?:raises|fail)|self\.fail|refute\w*|must_\w+|wont_\w+)\b|\bcmp\.diff\(|` +
-		`^(?:test|\[\[?)\s|\b(?:ok|is|is_deeply|like)\(|\b(?:exit [1-9]|die)\b`)
+		`^(?:test|\[\[?)\s|\b(?:ok|is|is_deeply|like)\(|\b(?:exit [1-9]|die)\b|\bgot\b.*!=|!= want\b`)
 })
 
 // Asserts reports whether a line of a test has an assertion, by its look.

@@ -51,7 +51,7 @@ func FuzzDisable(f *testing.F) {
 func TestAssertionsAreRecognizedByTheirLook(t *testing.T) {
 	for _, line := range []string{
 		`assert x == 1`, `self.assertEqual(a, b)`, `expect(a).toBe(1)`, `t.Errorf("x")`, `require.NoError(t, err)`, `assert_eq!(a, b);`, `EXPECT_EQ(a, b);`,
-		`assertThat(x).isTrue();`, `with pytest.raises(ValueError):`, `expect { x }.to raise_error`, `assert.strictEqual(a, 1);`, `test "$x" = 1`, `[[ $x = 1 ]] || exit 1`, `is($x, 1, 'x');`, `exit 1 unless $x == 1;`, `$this->assertSame(1, $x);`,
+		`assertThat(x).isTrue();`, `with pytest.raises(ValueError):`, `expect { x }.to raise_error`, `assert.strictEqual(a, 1);`, `test "$x" = 1`, `[[ $x = 1 ]] || exit 1`, `is($x, 1, 'x');`, `exit 1 unless $x == 1;`, `if got := f(1); got != 3 {`, `$this->assertSame(1, $x);`,
 	} {
 		if !Asserts(line) {
 			t.Errorf("%s is an assertion", line)
