@@ -86,7 +86,7 @@ func TestClient(t *testing.T) {
 	mill := s.populate()
 	c := s.client(mill)
 	for name, test := range map[string]func(*testing.T, *server, *forge.Client){
-		"pull request": testPullRequest, "drafts": testDrafts, "checks": testChecks, "comments": testComments, "pages": testPages, "rules": testRules, "lines": testLines,
+		"pull request": testPullRequest, "drafts": testDrafts, "checks": testChecks, "comments": testComments, "pages": testPages, "rules": testRules, "lines": testLines, "issues": testIssues,
 		"repositories": testRepositories, "forks": testForks, "rights": testRights,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -340,6 +340,29 @@ func testComments(t *testing.T, s *server, c *forge.Client) {
 	}
 	if _, err := c.Comment(t.Context(), web, forge.Thread{Number: 4711, Issue: true}, "report", "x"); !errors.Is(err, forge.ErrNotFound) {
 		t.Errorf("comment on a missing issue: %v", err)
+	}
+}
+
+// testIssues has what agents request: issues, each once, and labels of issues, which are created.
+func testIssues(t *testing.T, s *server, c *forge.Client) {
+	t.Helper()
+	first, err := c.CreateIssue(t.Context(), web, "request-1", "[bot] Broken", "It is.")
+	must(t, err)
+	again, err := c.CreateIssue(t.Context(), web, "request-1", "[bot] Broken", "It is.")
+	must(t, err)
+	other, err := c.CreateIssue(t.Context(), web, "request-2", "Other", "It is.")
+	must(t, err)
+	if first.Number == 0 || again != first || other.Number == first.Number || first.Author != "mill" {
+		t.Errorf("%+v, then %+v, then %+v", first, again, other)
+	}
+	must(t, c.AddLabel(t.Context(), web, forge.Thread{Number: first.Number, Issue: true}, "area/new"))
+	var found struct {
+		Title  string
+		Labels []struct{ Name string }
+	}
+	s.api(s.root, "GET", fmt.Sprintf("/repos/acme/web/issues/%d", first.Number), nil, &found)
+	if found.Title != "[bot] Broken" || len(found.Labels) != 1 || found.Labels[0].Name != "area/new" {
+		t.Errorf("%+v", found)
 	}
 }
 
