@@ -139,7 +139,7 @@ func (p payload) lab(c *tasks.Context) {
 	c.Texts = blocks(block{"title", p.text(subject + ".title")}, block{"description", p.text(subject + ".description")}, block{"comment", p.text("object_attributes.note")})
 }
 
-// timeOf reads a time as forges write it; zero for what is none.
+// timeOf reads a time as forges write it; zero for other text.
 func timeOf(text string) time.Time {
 	for _, layout := range []string{time.RFC3339, "2006-01-02 15:04:05 MST", "2006-01-02 15:04:05 -0700"} {
 		if t, err := time.Parse(layout, text); err == nil {
