@@ -75,6 +75,14 @@ func (j Job) Reverting(message string, here bool) Job {
 	return j
 }
 
+// OnBranch returns the job as one that starts from a ref, and whose commit is appended to a branch.
+func (j Job) OnBranch(branch, ref string) Job {
+	c := *j.Commit
+	c.Branch, c.IfExists = branch, AppendIfExists
+	j.Commit, j.Repo.Ref = &c, ref
+	return j
+}
+
 // OnBase returns the job as one that starts from a commit, whatever is true of its repository now, and
 // whose changes are only saved as a patch.
 func (j Job) OnBase(commit, branch string) Job {

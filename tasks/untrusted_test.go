@@ -35,7 +35,7 @@ func TestPublishingIsLimitedToWhatIsLeft(t *testing.T) {
 		}
 	}
 	asks := Job{Publish: PublishPatch, Requests: &Requests{}}
-	if a := (&AfterUntrusted{Publish: PublishPush}); !a.Limits(&asks) || a.Apply(asks).Requests != nil {
+	if a := (&AfterUntrusted{Publish: PublishPush}); !a.Limits(&asks) || a.Apply(asks).Requests.Made() {
 		t.Error("requests of the agent are left")
 	}
 	signed := Job{Publish: PublishPR, Commit: &Commit{Sign: SignAPI}}

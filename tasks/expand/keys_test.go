@@ -130,6 +130,8 @@ var samples = map[string]mapNode{
 	"tasks[].change":                                  {"change": mapNode{"max_files": 7}},
 	"tasks[].verify[].name":                           {"run": "x", "name": "tests"},
 	"repos[].include":                                 {"file": "repos.txt", "include": []any{"one"}},
+	"tasks[].escalate":                                {"escalate": []any{"openai/n"}},
+	"tasks[].keep":                                    {"escalate": []any{"openai/n"}, "keep": "base"},
 	"tasks[].script":                                  {"script": "fix.sh"},
 	"tasks[].output":                                  {"output": mapNode{"schema": mapNode{"type": "object"}}},
 	"tasks[].commit":                                  {"commit": false},

@@ -11,11 +11,14 @@ import (
 	"github.com/millhand/millhand/tasks/template"
 )
 
-var changePathsForm = form.Of[[]template.Template]{Type: form.UpTo(maxCells, form.ListOf(form.Glob)).Type, Read: readChangePaths}
+// maxPatterns is the most globs of change.paths.
+const maxPatterns = 1_000
+
+var changePathsForm = form.Of[[]template.Template]{Type: form.UpTo(maxPatterns, form.ListOf(form.Glob)).Type, Read: readChangePaths}
 
 // readChangePaths reads globs of the paths that a task may change.
 func readChangePaths(v form.Value) ([]template.Template, bool) {
-	globs, ok := form.UpTo(maxCells, form.ListOf(form.Of[template.Template]{Type: form.Glob.Type, Read: readChangePath})).Read(v)
+	globs, ok := form.UpTo(maxPatterns, form.ListOf(form.Of[template.Template]{Type: form.Glob.Type, Read: readChangePath})).Read(v)
 	if ok && len(globs) == 0 {
 		v.Problem(v.Label+" is empty", "name at least one glob, remove it, or use the profile readonly")
 		return nil, false

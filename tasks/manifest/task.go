@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/text/findings"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
+	"github.com/millhand/millhand/tasks/manifest/matrix"
 	"github.com/millhand/millhand/tasks/manifest/programs"
 	"github.com/millhand/millhand/tasks/manifest/repolist"
 	"github.com/millhand/millhand/tasks/problem"
@@ -38,7 +39,7 @@ type Task struct {
 	Limits         tasks.Limits
 	Repos          repolist.List
 	Vars           map[string]string
-	Matrix         matrix
+	Matrix         matrix.Matrix
 	Needs          []form.Text
 	Setup          []template.Template
 	SetupEnv       []form.Text
@@ -274,7 +275,7 @@ func (t *Task) keys() form.Table {
 		{Name: "limits", Field: form.Into(&t.Limits, form.Mapping(limitKeys)), Doc: "Limits of each job of the task; keys that are absent are taken from the manifest"},
 		{Name: "repos", Field: form.Into(&t.Repos, t.lists.Form()), Doc: "Repositories (the manifest's if absent)"},
 		{Name: "vars", Field: form.Into(&t.Vars, varsForm), Doc: "Variables for ${{ vars.NAME }}, added to those of the manifest"},
-		{Name: "matrix", Field: form.Into(&t.Matrix, matrixForm), Doc: "Lists of values by name; the task runs once for each combination"},
+		{Name: "matrix", Field: form.Into(&t.Matrix, matrix.Form), Doc: "Lists of values by name; the task runs once for each combination"},
 		{Name: "needs", Field: form.Into(&t.Needs, form.ListOf(form.Filled)), Doc: "Ids of tasks whose jobs must pass first"},
 		{Name: "if", Field: form.Into(&t.Condition, template.ConditionForm), Doc: "Expression; the job is skipped if it is false"},
 		{Name: "setup", Field: form.Bounded(policy.Setup, form.Into(&t.Setup, form.OrOne(template.CommandForm))), Doc: "Shell commands that run before the agent"},

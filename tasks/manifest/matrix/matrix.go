@@ -1,4 +1,5 @@
-package manifest
+// Package matrix reads the matrix of a task and makes its combinations. It makes no jobs.
+package matrix
 
 import (
 	"fmt"
@@ -10,11 +11,11 @@ import (
 	"github.com/millhand/millhand/tasks/problem"
 )
 
-// matrix spells one task out into several, as GitHub Actions does: every
+// Matrix spells one task out into several, as GitHub Actions does: every
 // combination of its keys' values, without those that an entry of exclude
 // matches. An entry of include adds its other values to each combination that
 // it agrees with; without one, it is one more combination.
-type matrix struct {
+type Matrix struct {
 	Value   form.Value
 	axes    []axis
 	Include []cells
@@ -39,20 +40,21 @@ const (
 )
 
 var (
-	matrixForm = form.Of[matrix]{Type: matrixType(), Read: readMatrix}
-	cellsForm  = form.Of[cells]{Type: form.Type{Name: "map", Names: "NAME", Elem: new(form.ScalarType())}, Read: readCells}
+	// Form reads the key matrix of a task.
+	Form      = form.Of[Matrix]{Type: matrixType(), Read: readMatrix}
+	cellsForm = form.Of[cells]{Type: form.Type{Name: "map", Names: "NAME", Elem: new(form.ScalarType())}, Read: readCells}
 )
 
 // matrixType is a map of lists with keys of its own.
 func matrixType() form.Type {
 	t := form.Type{Name: "map", Names: "NAME", Elem: &form.Type{Name: "list", Elem: new(form.ScalarType())}}
-	t.Keys = form.TypeOf((*matrix).keys).Keys
+	t.Keys = form.TypeOf((*Matrix).keys).Keys
 	return t
 }
 
 // readMatrix reads a task's matrix.
-func readMatrix(v form.Value) (matrix, bool) {
-	m := matrix{Value: v}
+func readMatrix(v form.Value) (Matrix, bool) {
+	m := Matrix{Value: v}
 	own := m.keys()
 	entries, ok := v.Entries()
 	for _, e := range entries {
@@ -66,7 +68,7 @@ func readMatrix(v form.Value) (matrix, bool) {
 	}
 	if len(entries) > maxKeys {
 		v.Problem(fmt.Sprintf("the matrix has more than %d keys", maxKeys), "split the task")
-		return matrix{}, false
+		return Matrix{}, false
 	}
 	m.checkExclude()
 	return m, ok
@@ -117,7 +119,7 @@ func readCells(v form.Value) (cells, bool) {
 
 // checkExclude records entries of exclude that can match nothing, which are
 // typing mistakes that would let a job run.
-func (m matrix) checkExclude() {
+func (m Matrix) checkExclude() {
 	keys := make([]string, len(m.axes))
 	for i, a := range m.axes {
 		keys[i] = a.key
@@ -137,7 +139,7 @@ func (m matrix) checkExclude() {
 
 // Size is the number of combinations of the keys, or more than maxJobs if it
 // is above that.
-func (m matrix) Size() int {
+func (m Matrix) Size() int {
 	if len(m.axes) == 0 {
 		return 0
 	}
@@ -153,7 +155,7 @@ func (m matrix) Size() int {
 // Combinations returns one map for each job: the first key varies slowest, and
 // what include adds comes last. A task without a matrix has one combination of
 // nothing.
-func (m matrix) Combinations() []map[string]string {
+func (m Matrix) Combinations() []map[string]string {
 	if len(m.axes) == 0 && len(m.Include) == 0 {
 		return []map[string]string{{}}
 	}
@@ -179,7 +181,7 @@ func (m matrix) Combinations() []map[string]string {
 }
 
 // Names returns the keys that any of the combinations has, in order.
-func (m matrix) Names() []string {
+func (m Matrix) Names() []string {
 	all := map[string]bool{}
 	for _, a := range m.axes {
 		all[a.key] = true
@@ -192,12 +194,12 @@ func (m matrix) Names() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-func (m matrix) has(key string) bool {
+func (m Matrix) has(key string) bool {
 	return slices.ContainsFunc(m.axes, func(a axis) bool { return a.key == key })
 }
 
 // product returns every combination of the keys' values.
-func (m matrix) product() []map[string]string {
+func (m Matrix) product() []map[string]string {
 	if len(m.axes) == 0 {
 		return nil
 	}
@@ -226,7 +228,7 @@ func agree(want, c map[string]string) bool {
 	return true
 }
 
-func (m *matrix) keys() form.Table {
+func (m *Matrix) keys() form.Table {
 	return form.Table{
 		{Name: "include", Field: form.Into(&m.Include, form.UpTo(maxCells, form.ListOf(cellsForm))), Doc: "Combinations to add, or values to add to the combinations that they match"},
 		{Name: "exclude", Field: form.Into(&m.exclude, form.UpTo(maxCells, form.ListOf(cellsForm))), Doc: "Combinations to leave out"},
