@@ -412,7 +412,7 @@ var uses = event.Walk[use]{
 		event.WarningIssued:    {run: (*Fold).takeWarning},
 		event.RunEnded:         {run: (*Fold).endRun},
 
-		event.ForgeRequestEnded: {job: (*job).takeRequest},
+		event.ForgeRequestEnded: {job: func(j *job, e event.Event) { j.requests.take(*e.ForgeRequest) }},
 	},
 	Ignores: []event.Type{
 		event.PhaseStarted, event.CommandStarted, event.CommandEnded, event.ModelText, event.FilesLeft, event.CommitStarted, event.PublishStarted,

@@ -34,7 +34,7 @@ type job struct {
 	pushed                 *Published
 	pull                   *event.PullRequest
 	comment                *Comment
-	requests               []event.ForgeRequest
+	requests               requests
 	sessions               []*session // in the order of their first event
 	calls                  []*call    // in the order of their first event
 	open                   map[callKey]*call
@@ -272,25 +272,6 @@ func (j *job) takeUntrusted(e event.Event) {
 	j.marked = &MarkedBy{Session: e.Session, Turn: u.Turn, Call: u.Call, Tool: u.Tool, What: u.What}
 }
 
-// takeRequest adds a request, or replaces that of an earlier process.
-func (j *job) takeRequest(e event.Event) {
-	r := *e.ForgeRequest
-	if at := slices.IndexFunc(j.requests, func(other event.ForgeRequest) bool { return other.ID == r.ID }); at >= 0 {
-		j.requests[at] = r
-		return
-	}
-	j.requests = append(j.requests, r)
-}
-
-// requested returns the requests as a report has them.
-func (j *job) requested() []Request {
-	all := []Request{}
-	for _, r := range j.requests {
-		all = append(all, Request{Kind: r.Kind, Label: r.Label, Title: r.Title, Body: r.Body, Outcome: r.Outcome, Reason: r.Reason, URL: r.URL})
-	}
-	return all
-}
-
 // maxNetwork is the maximum number of denied hosts in a report.
 const maxNetwork = 50
 
@@ -364,7 +345,7 @@ func (j *job) report(cancelled bool, last time.Time) Job {
 		Published:    clone(j.pushed),
 		PullRequest:  clone(j.pull),
 		Comment:      clone(j.comment),
-		Requests:     j.requested(),
+		Requests:     j.requests.list(),
 		Calls:        []Call{},
 		Denied:       []Denial{},
 		Sessions:     []Session{},

@@ -16,6 +16,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/report/rollouttext"
 )
 
 // Limits of lists on the page.
@@ -160,7 +161,7 @@ func meter(fraction float64) g.Node {
 
 // rollout lists what is known of the rollout of the run.
 func (p *page) rollout() g.Node {
-	lines := report.RolloutLines(p.r.Run.Rollout)
+	lines := rollouttext.Lines(p.r.Run.Rollout)
 	if len(lines) == 0 {
 		return nil
 	}

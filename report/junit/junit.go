@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/report/excerpt"
+	"github.com/millhand/millhand/report/jsonlayout"
 	"github.com/millhand/millhand/report/xmldoc"
 )
 
@@ -310,7 +311,7 @@ func callList(j *report.Job) string {
 	for _, c := range j.Calls {
 		what := c.Title
 		if what == "" {
-			what = report.OneLine(c.Input)
+			what = jsonlayout.OneLine(c.Input)
 		}
 		fmt.Fprintf(&list, "turn %d: %s %s: %s", c.Turn, c.Tool, excerpt.Head(spaced(what), 200), c.Status)
 		if about := c.Metadata.String(); about != "" {
@@ -428,7 +429,7 @@ func policyCase(j *report.Job) testcase {
 	c := testcase{Classname: xmlText(j.Task), Name: xmlText(j.ID + " policy")}
 	var list strings.Builder
 	for _, d := range j.Denied {
-		fmt.Fprintf(&list, "turn %d: %s %s: denied by %s: %s\n", d.Turn, d.Tool, report.OneLine(d.Input), d.By(strings.TrimSpace), d.Error)
+		fmt.Fprintf(&list, "turn %d: %s %s: denied by %s: %s\n", d.Turn, d.Tool, jsonlayout.OneLine(d.Input), d.By(strings.TrimSpace), d.Error)
 	}
 	c.SystemOut = output(excerpt.Head(list.String(), maxText))
 	p := &problem{Message: "the job did not start", Type: xmlText(j.Outcome)}

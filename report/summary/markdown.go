@@ -12,6 +12,8 @@ import (
 	"github.com/millhand/millhand/internal/text/markdown"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/report/excerpt"
+	"github.com/millhand/millhand/report/jsonlayout"
+	"github.com/millhand/millhand/report/rollouttext"
 )
 
 // Limits of the summary, in bytes and in entries. GitHub rejects step summaries above
@@ -83,7 +85,7 @@ func startedIn(by *event.StartedBy) string {
 
 // addRollout adds the rollout of the run.
 func (p *page) addRollout(r *event.Rollout) {
-	lines := report.RolloutLines(r)
+	lines := rollouttext.Lines(r)
 	if len(lines) == 0 {
 		return
 	}
@@ -358,7 +360,7 @@ func (p *page) addDenied(j *report.Job) {
 	p.add(fmt.Sprintf("Denied calls (%s):\n\n", deniedText(len(denied), j.DeniedTurns, j.DeniedCost)))
 	for _, d := range denied[:min(len(denied), maxDenied)] {
 		p.add(fmt.Sprintf("- turn %d: %s %s, by %s: %s\n", d.Turn, codeDetail(d.Tool),
-			codeDetail(report.OneLine(d.Input)), d.By(codeDetail), inline(excerpt.Head(d.Error, maxDetail))))
+			codeDetail(jsonlayout.OneLine(d.Input)), d.By(codeDetail), inline(excerpt.Head(d.Error, maxDetail))))
 	}
 	if more := len(denied) - maxDenied; more > 0 {
 		p.add(fmt.Sprintf("- and %d more in report.json\n", more))

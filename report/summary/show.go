@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/report/excerpt"
+	"github.com/millhand/millhand/report/jsonlayout"
 )
 
 // Limits of the text of a job, in lines if not said otherwise.
@@ -188,7 +189,7 @@ func (s *shown) denied(j *report.Job) {
 	}
 	s.title("denied")
 	for _, d := range j.Denied {
-		fmt.Fprintf(s, "  %s turn %d: %s %s, by %s\n", s.paint(printable.Bad, "denied"), d.Turn, plain(d.Tool), plain(excerpt.Head(report.OneLine(d.Input), maxDetail)), plain(d.By(func(s string) string { return s })))
+		fmt.Fprintf(s, "  %s turn %d: %s %s, by %s\n", s.paint(printable.Bad, "denied"), d.Turn, plain(d.Tool), plain(excerpt.Head(jsonlayout.OneLine(d.Input), maxDetail)), plain(d.By(func(s string) string { return s })))
 	}
 	for _, n := range j.Network {
 		fmt.Fprintf(s, "  %s %s, port %d: %s\n", s.paint(printable.Bad, "denied"), plain(n.Host), n.Port, plain(strings.TrimSuffix(n.Reason+"; "+n.Fix, "; ")))

@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/report/rollouttext"
 )
 
 // Text writes the report for a terminal: the final message of a single job, a table of
@@ -39,7 +40,7 @@ func PaintedText(w io.Writer, r *report.Report, paint func(event.Outcome) string
 		}
 	}
 	fmt.Fprintf(&b, "\nrun %s: %s (exit code %d)\n%s\n", plain(r.Run.ID), r.Run.Outcome, r.Run.ExitCode, sentence(r))
-	for _, line := range report.RolloutLines(r.Run.Rollout) {
+	for _, line := range rollouttext.Lines(r.Run.Rollout) {
 		fmt.Fprintln(&b, plain(line))
 	}
 	writeReasons(&b, r)

@@ -11,7 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/text/printable"
-	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/report/rollouttext"
 	"github.com/millhand/millhand/runner/rollout"
 	"github.com/millhand/millhand/tasks"
 )
@@ -89,7 +89,7 @@ func (p *planWaves) print(out io.Writer) error {
 	}
 	fmt.Fprintln(out)
 	if !p.waves {
-		_, err := fmt.Fprintln(out, report.ForecastLine(p.rollout.Forecast()))
+		_, err := fmt.Fprintln(out, rollouttext.Forecast(p.rollout.Forecast()))
 		return err
 	}
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -104,7 +104,7 @@ func (p *planWaves) print(out io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	for _, line := range report.RolloutLines(p.rollout.Judgment()) {
+	for _, line := range rollouttext.Lines(p.rollout.Judgment()) {
 		if _, err := fmt.Fprintln(out, printable.Text(line)); err != nil {
 			return err
 		}

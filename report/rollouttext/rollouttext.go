@@ -1,4 +1,5 @@
-package report
+// Package rollouttext describes a rollout for people, for all formats that have it. It decides nothing about waves.
+package rollouttext
 
 import (
 	"fmt"
@@ -8,9 +9,9 @@ import (
 	"github.com/millhand/millhand/internal/text/figures"
 )
 
-// RolloutLines describes a rollout for people, a line each: the wave, the conditions of the
+// Lines describes a rollout for people, a line each: the wave, the conditions of the
 // next one, the limits that were exceeded, and the forecast. nil has none.
-func RolloutLines(r *event.Rollout) []string {
+func Lines(r *event.Rollout) []string {
 	if r == nil {
 		return nil
 	}
@@ -33,13 +34,13 @@ func RolloutLines(r *event.Rollout) []string {
 		lines = append(lines, fmt.Sprintf("condition of the next wave: %s %s: %s, %s", c.Key, c.Limit, c.Value, met))
 	}
 	if r.Forecast != nil {
-		lines = append(lines, ForecastLine(r.Forecast))
+		lines = append(lines, Forecast(r.Forecast))
 	}
 	return lines
 }
 
-// ForecastLine describes a forecast.
-func ForecastLine(f *event.Forecast) string {
+// Forecast describes a forecast.
+func Forecast(f *event.Forecast) string {
 	rest := figures.Count(f.Rest, "job")
 	if f.CostUSD == nil || f.ElapsedMS == nil {
 		return fmt.Sprintf("forecast: too few finished jobs (%d) for a forecast of %s that remain", f.Sample, rest)

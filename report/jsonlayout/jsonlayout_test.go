@@ -1,4 +1,4 @@
-package report
+package jsonlayout
 
 import (
 	"bytes"
@@ -24,13 +24,13 @@ func FuzzLayout(f *testing.F) {
 			t.Fatal(err)
 		}
 		for levels := range 4 {
-			laid := layout(nil, compact.Bytes(), 0, levels)
+			laid := Append(nil, compact.Bytes(), 0, levels)
 			var got any
 			if err := json.Unmarshal(laid, &got); err != nil {
-				t.Fatalf("layout(%s) = %s: %v", raw, laid, err)
+				t.Fatalf("Append(%s) = %s: %v", raw, laid, err)
 			}
 			if gotText, err := json.Marshal(got); err != nil || !bytes.Equal(gotText, wantText) {
-				t.Errorf("layout(%s) = %s", raw, laid)
+				t.Errorf("Append(%s) = %s", raw, laid)
 			}
 		}
 	})
