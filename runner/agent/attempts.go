@@ -88,7 +88,7 @@ func (w *work) attempts(ctx context.Context) (end *ending.Stop) {
 		return &ending.Stop{Code: event.CodeInternal, Detail: fmt.Sprintf("resume the job: %v", err)}
 	}
 	if w.continued = from != nil || w.escalation.last() != nil; w.continued {
-		w.job.refused.recall(w.job.Spec.Profile, w.job.History.Facts)
+		w.job.refused.Recall(w.job.Spec.Profile, w.job.History.Facts)
 	}
 	w.site.Touched = w.site.Touched || w.continued
 	if end := w.escalation.mark(ctx); end != nil {
@@ -225,7 +225,7 @@ func (w *work) attempt(ctx context.Context, main *open, text string) (last sessi
 	w.job.Emit(event.Event{Type: event.AttemptStarted, Session: w.job.SessionID(w.job.Spec.ID), Attempt: &event.Attempt{Number: w.result.Attempts, Prompt: text}})
 	if first {
 		if text == w.job.Spec.Prompt { // not another one, of a fork
-			if text, end = (mentions{w.job, w.site, main}).expand(ctx); end != nil {
+			if text, end = main.taskPrompt(ctx, w.job, w.site); end != nil {
 				return last, end
 			}
 			var of string

@@ -157,7 +157,7 @@ func (e *escalation) start(ctx context.Context) (saved state.Saved, end *ending.
 // close.
 func (e *escalation) prompt(ctx context.Context, main *open) (string, *ending.Stop) {
 	w, last := e.work, e.last()
-	text, end := (mentions{w.job, w.site, main}).expand(ctx)
+	text, end := main.taskPrompt(ctx, w.job, w.site)
 	if end != nil {
 		return "", end
 	}

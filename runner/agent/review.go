@@ -10,7 +10,6 @@ import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/internal/text/textcut"
-	"github.com/millhand/millhand/runner/changes"
 	"github.com/millhand/millhand/runner/commands"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
@@ -131,7 +130,7 @@ func (r *reviews) material(ctx context.Context, checks []commands.Ran) (m review
 	if err != nil || len(found.Changes.Changes) == 0 {
 		return m, err
 	}
-	patch, _, err := w.patch(ctx, found)
+	patch, _, err := landing.Patch(ctx, w.site.Tree, found.Changes, w.job.opts.Redact)
 	if err != nil {
 		return m, err
 	}
@@ -152,20 +151,6 @@ func (r *reviews) material(ctx context.Context, checks []commands.Ran) (m review
 		}
 	}
 	return m, nil
-}
-
-// patch returns changes as a patch without secrets. held reports whether it had a key of millhand's own.
-func (w *work) patch(ctx context.Context, f *changes.Found) (patch []byte, held bool, err error) {
-	tree := w.site.Tree
-	leaks, err := landing.Leaks(ctx, tree, f.Changes, w.job.opts.Redact)
-	if err != nil {
-		return nil, false, err
-	}
-	if patch, err = tree.Patch(ctx, f.Changes.Without(landing.Opaque(leaks))); err != nil {
-		return nil, false, err
-	}
-	patch, held = landing.Redacted(patch, leaks, w.job.opts.Redact)
-	return patch, held, nil
 }
 
 // ask runs the reviewer, and returns its verdict. A stop means that the job ends; whatever else goes wrong is a review

@@ -10,6 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model/opened"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/runner/denials"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tasks"
@@ -81,7 +82,7 @@ type Job struct {
 	*site.Job
 	run     *Run
 	opts    *site.Options // of the run
-	refused refusals      // of its sessions
+	refused denials.Calls // of its sessions
 }
 
 // Job returns the job for a specification of the plan.
@@ -96,3 +97,6 @@ func (j *Job) secret(variable string) string {
 	}
 	return strings.TrimSpace(j.opts.Getenv(variable))
 }
+
+// Advice returns which profile to set instead of the job's, because nothing was changed; "" for none.
+func (j *Job) Advice() string { return j.refused.Advice(j.Spec.Profile, j.Spec.Changing) }

@@ -220,7 +220,7 @@ func (r *scriptRun) changes(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	clean, held, err := r.work.patch(ctx, f)
+	clean, held, err := landing.Patch(ctx, r.work.site.Tree, f.Changes, r.work.job.opts.Redact)
 	if err != nil {
 		return "", err
 	}

@@ -17,7 +17,9 @@ import (
 	"github.com/millhand/millhand/internal/model/opened"
 	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/runner/ending"
+	"github.com/millhand/millhand/runner/mention"
 	"github.com/millhand/millhand/runner/savedsession"
+	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -57,6 +59,19 @@ type open struct {
 	last       session.End // of its last run
 	// prompt changes a prompt of the session; nil for none.
 	prompt func(ctx context.Context, text string) string
+}
+
+// taskPrompt returns the prompt of a job with what it mentions.
+func (o *open) taskPrompt(ctx context.Context, j *Job, s *site.Site) (string, *ending.Stop) {
+	p := mention.Prompt{
+		Text: j.Spec.Prompt, Mentions: j.Spec.Mentions, Session: o.Session, Profile: o.spec.task.Profile, Agents: agents(j.Plan),
+		Space: s.Space, Home: j.opts.Getenv("HOME"),
+	}
+	text, end := p.Expand(ctx)
+	for _, warning := range p.Warnings {
+		j.Warn(warning)
+	}
+	return text, end
 }
 
 // prompted returns a prompt as plugins change it.
@@ -220,7 +235,7 @@ func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuatio
 func (w *work) emitter(ctx context.Context) func(event.Event) {
 	return func(e event.Event) {
 		if e.Type == event.CallUpdated {
-			w.job.refused.see(w.job.Spec.Profile, *e.Call)
+			w.job.refused.See(w.job.Spec.Profile, *e.Call)
 		}
 		w.job.opts.Emit(e)
 		w.extensions.set.Tell(ctx, e)

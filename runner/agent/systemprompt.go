@@ -15,6 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/runner/site"
+	"github.com/millhand/millhand/runner/terms"
 	"github.com/millhand/millhand/tools/access"
 )
 
@@ -36,12 +37,20 @@ func (n instructions) input(s sessionSpec, scratch access.Scratch) prompt.Input 
 	in := prompt.Input{Agent: s.task.Agent, Prompt: s.agent.Prompt, Model: cmp.Or(n.job.run.equipment.facts(s.speaks).Like, s.speaks), Environment: prompt.Environment{
 		Dir: n.site.Dir, Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		Date: n.job.opts.Now().UTC().Format(time.DateOnly), Repository: n.job.Spec.Repo.Name, Git: n.gitState(),
-		More: n.terms(s, scratch),
+		More: n.terms(s, scratch).Lines(),
 	}}
 	for _, i := range n.job.Spec.Instructions {
 		in.Instructions = append(in.Instructions, prompt.Text{Name: i.Path, Text: i.Text})
 	}
 	return in
+}
+
+func (n instructions) terms(s sessionSpec, scratch access.Scratch) terms.Session {
+	about := terms.Session{Profile: s.task.Profile, Limits: s.task.Limits, Scratch: scratch, Proxied: n.job.opts.Sandbox.Net}
+	if s.parent == "" {
+		about.Verify = n.job.Spec.Verify
+	}
+	return about
 }
 
 // repositoryNotes returns the repository's instructions for agents: all files named

@@ -57,6 +57,19 @@ func Leaks(ctx context.Context, tree *gitops.Repo, changes *state.ChangeSet, kno
 	return leaks, err
 }
 
+// Patch returns the patch of changes without secrets; see [Redacted].
+func Patch(ctx context.Context, tree *gitops.Repo, changes *state.ChangeSet, known *redact.Redactor) (patch []byte, held bool, err error) {
+	leaks, err := Leaks(ctx, tree, changes, known)
+	if err != nil {
+		return nil, false, err
+	}
+	if patch, err = tree.Patch(ctx, changes.Without(Opaque(leaks))); err != nil {
+		return nil, false, err
+	}
+	patch, held = Redacted(patch, leaks, known)
+	return patch, held, nil
+}
+
 // Redacted redacts secrets in a patch: leaks in added lines, so that the patch can still be applied, and the keys that
 // millhand holds in all lines. held reports whether such a key was in other lines, so that the patch can't be applied.
 func Redacted(patch []byte, leaks []Leak, known *redact.Redactor) (clean []byte, held bool) {

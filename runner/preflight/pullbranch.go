@@ -27,10 +27,7 @@ func (on OnPull) Applied(j tasks.Job) tasks.Job {
 	if on.Branch == "" {
 		return j
 	}
-	c := *j.Commit
-	c.Branch, c.IfExists = on.Branch, tasks.AppendIfExists
-	j.Commit = &c
-	return j
+	return j.OnBranch(on.Branch, j.Repo.Ref)
 }
 
 const onPullKey = "commit.branch: " + tasks.PullRequestBranch
@@ -97,9 +94,7 @@ func (p pullBranches) find(ctx context.Context, j tasks.Job) (tasks.Job, OnPull,
 	if file, by := changedProgram(p.plan.Programs(), o.below, changed); file != "" {
 		return fail("%s has another %s than %s, and %s of the manifest runs it in the workspace: have a writer check and run it", pr.URL, textcut.OneLine(file), pr.Base, by)
 	}
-	j.Repo.Ref = tips[0]
-	found := OnPull{Branch: pr.Head.Branch, Trusted: trusted}
-	return found.Applied(j), found, nil, nil
+	return j.OnBranch(pr.Head.Branch, tips[0]), OnPull{Branch: pr.Head.Branch, Trusted: trusted}, nil, nil
 }
 
 // maxBehindBase is how many commits behind its base a checkout may be.

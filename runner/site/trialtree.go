@@ -92,16 +92,11 @@ func (t *TrialTree) Close() error { return errors.Join(t.close(), gitfile.Remove
 
 // Base returns what a path is in the base. It can only be asked before the first trial.
 func (t *TrialTree) Base(name string) (ablation.Content, error) {
-	return contentIn(t.site.Tree.Root(), name)
+	return ContentIn(t.site.Tree.Root(), name)
 }
 
-// Changed returns what a path is in the workspace's tree now.
-func (s *Site) Changed(name string) (ablation.Content, error) {
-	return contentIn(s.Tree.Root(), name)
-}
-
-// contentIn returns what a path is in a directory.
-func contentIn(dir, name string) (c ablation.Content, err error) {
+// ContentIn returns what a path is in a directory.
+func ContentIn(dir, name string) (c ablation.Content, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return c, err

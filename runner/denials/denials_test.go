@@ -1,4 +1,4 @@
-package agent
+package denials
 
 import (
 	"strings"
@@ -37,19 +37,19 @@ func TestAdviceOnProfiles(t *testing.T) {
 		if !ok {
 			t.Fatal(c.profile)
 		}
-		now, past := &refusals{}, &history.Past{}
+		now, past := &Calls{}, &history.Past{}
 		for i, text := range strings.Split(c.calls, ", ") {
 			tool, subject, _ := strings.Cut(text, " ")
 			one := call(p, tool, subject)
-			now.see(p, one)
+			now.See(p, one)
 			one.Turn = i + 1
 			past.Emit(event.Event{Type: event.CallUpdated, Job: "a", Session: "s", Call: &one})
 		}
-		earlier := &refusals{}
-		earlier.recall(p, past.Job("a"))
-		for what, d := range map[string]*refusals{"this process": now, "an earlier process": earlier} {
+		earlier := &Calls{}
+		earlier.Recall(p, past.Job("a"))
+		for what, d := range map[string]*Calls{"this process": now, "an earlier process": earlier} {
 			for changing, want := range map[bool]string{false: c.warns, true: c.changing} {
-				if got := d.advice(p, changing); (got == "") != (want == "") || !strings.Contains(got, want) {
+				if got := d.Advice(p, changing); (got == "") != (want == "") || !strings.Contains(got, want) {
 					t.Errorf("%s, %s in %s, changing %v: %q, want %q", c.profile, c.calls, what, changing, got, want)
 				}
 			}

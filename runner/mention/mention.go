@@ -1,4 +1,6 @@
-package agent
+// Package mention resolves what a prompt names: files, agents and commands. It calls tools by the session that gets the
+// prompt, under its profile; which text is a mention is decided by package template.
+package mention
 
 import (
 	"context"
@@ -9,37 +11,43 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/runner/ending"
-	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
 
-// mentions resolves the references in the prompt of a job, as calls of its own session.
-type mentions struct {
-	job  *Job
-	site *site.Site
-	main *open
+// Prompt is the prompt of a job with what its mentions are resolved with.
+type Prompt struct {
+	Text     string
+	Mentions []tasks.Mention
+	Session  *session.Session   // whose calls fetch what is mentioned
+	Profile  permission.Profile // of the session
+	Agents   []tools.Agent
+	Space    *workspace.Workspace
+	Home     string
+	Warnings []string // about names that look like files
 }
 
-// expand returns the task's prompt for the model, with the output of its commands
+// Expand returns the task's prompt for the model, with the output of its commands
 // inline and its files appended. Each is a call of the session under its profile. If a
 // call is denied or fails, the job ends before the first model request.
-func (e mentions) expand(ctx context.Context) (string, *ending.Stop) {
+func (p *Prompt) Expand(ctx context.Context) (string, *ending.Stop) {
 	var text, appended strings.Builder
 	at, seen := 0, map[string]bool{}
-	for n, m := range e.job.Spec.Mentions {
-		text.WriteString(e.job.Spec.Prompt[at:m.Start])
+	for n, m := range p.Mentions {
+		text.WriteString(p.Text[at:m.Start])
 		at = m.End
-		mention := e.job.Spec.Prompt[m.Start:m.End]
+		mention := p.Text[m.Start:m.End]
 		if m.Command == "" && seen[mention] {
 			text.WriteString(mention)
 			continue
 		}
 		seen[mention] = true
-		f, end := e.fetch(ctx, fmt.Sprintf("prompt_%d", n+1), m)
+		f, end := p.fetch(ctx, fmt.Sprintf("prompt_%d", n+1), m)
 		if end != nil {
 			end.Detail = fmt.Sprintf("%s in the prompt: %s", textcut.OneLine(mention), end.Detail)
 			return "", end
@@ -53,7 +61,7 @@ func (e mentions) expand(ctx context.Context) (string, *ending.Stop) {
 			appended.WriteString("\n\n" + f.text)
 		}
 	}
-	return text.String() + e.job.Spec.Prompt[at:] + appended.String(), nil
+	return text.String() + p.Text[at:] + appended.String(), nil
 }
 
 // fetched is the result of a mention.
@@ -63,34 +71,34 @@ type fetched struct {
 }
 
 // fetch resolves a mention. Files take precedence over agents of the same name.
-func (e mentions) fetch(ctx context.Context, id string, m tasks.Mention) (fetched, *ending.Stop) {
+func (p *Prompt) fetch(ctx context.Context, id string, m tasks.Mention) (fetched, *ending.Stop) {
 	if m.Command != "" {
-		out, end := e.call(ctx, id, "bash", map[string]any{"command": m.Command})
+		out, end := p.call(ctx, id, "bash", map[string]any{"command": m.Command})
 		return fetched{output(m.Command, out), true}, end
 	}
-	if input := e.named(m); input != nil {
-		out, end := e.call(ctx, id, "read", input)
+	if input := p.named(m); input != nil {
+		out, end := p.call(ctx, id, "read", input)
 		return fetched{fmt.Sprintf("Contents of @%s from the prompt, as returned by the read tool:\n%s", textcut.OneLine(shown(m)), out), false}, end
 	}
-	if slices.ContainsFunc(agents(e.job.Plan), func(a tools.Agent) bool { return a.Name == m.Name }) {
-		if d := e.main.spec.task.Profile.Decide(permission.Need("task", m.Name)); !d.Allowed() {
+	if slices.ContainsFunc(p.Agents, func(a tools.Agent) bool { return a.Name == m.Name }) {
+		if d := p.Profile.Decide(permission.Need("task", m.Name)); !d.Allowed() {
 			return fetched{}, denied(d.Denial())
 		}
 		return fetched{fmt.Sprintf("@%s in the prompt is an agent: delegate its part of the work with the task tool, subagent_type %q.", m.Name, m.Name), false}, nil
 	}
 	if looksLikeFile(m.Name) {
-		e.job.Warn(fmt.Sprintf("@%s in the prompt: file not found in the workspace; left unchanged", textcut.OneLine(m.Name)))
+		p.Warnings = append(p.Warnings, fmt.Sprintf("@%s in the prompt: file not found in the workspace; left unchanged", textcut.OneLine(m.Name)))
 	}
 	return fetched{}, nil
 }
 
 // call runs a call of the prompt.
-func (e mentions) call(ctx context.Context, id, tool string, input map[string]any) (string, *ending.Stop) {
+func (p *Prompt) call(ctx context.Context, id, tool string, input map[string]any) (string, *ending.Stop) {
 	args, err := json.Marshal(input)
 	if err != nil {
 		return "", &ending.Stop{Code: event.CodeInternal, Detail: err.Error()}
 	}
-	out := e.main.Fetch(ctx, tools.Call{ID: id, Name: tool, Input: string(args)})
+	out := p.Session.Fetch(ctx, tools.Call{ID: id, Name: tool, Input: string(args)})
 	switch {
 	case ctx.Err() != nil:
 		return "", ending.Of(ctx)
@@ -108,15 +116,15 @@ func denied(why string) *ending.Stop {
 
 // named returns the input of the call that reads a mentioned file or directory; nil if it
 // does not exist. An explicit file is read even if it does not exist.
-func (e mentions) named(m tasks.Mention) map[string]any {
-	if m.Ranged != "" && e.exists(m.Ranged) {
+func (p *Prompt) named(m tasks.Mention) map[string]any {
+	if m.Ranged != "" && p.exists(m.Ranged) {
 		return map[string]any{"filePath": m.Ranged}
 	}
 	path := m.Name
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
-		path = strings.TrimSuffix(e.job.opts.Getenv("HOME"), "/") + "/" + rest
+		path = strings.TrimSuffix(p.Home, "/") + "/" + rest
 	}
-	if !m.Explicit && !e.exists(path) {
+	if !m.Explicit && !p.exists(path) {
 		return nil
 	}
 	input := map[string]any{"filePath": path}
@@ -130,16 +138,16 @@ func (e mentions) named(m tasks.Mention) map[string]any {
 }
 
 // exists reports whether a file or a directory exists that the read tool would find.
-func (e mentions) exists(name string) bool {
-	spelled, err := e.site.Space.Spelled(name, e.job.opts.Getenv("HOME"))
+func (p *Prompt) exists(name string) bool {
+	spelled, err := p.Space.Spelled(name, p.Home)
 	if err != nil {
 		return false
 	}
-	p, err := e.site.Space.Resolve(spelled)
+	at, err := p.Space.Resolve(spelled)
 	if err != nil {
 		return false
 	}
-	_, err = e.site.Space.Stat(p)
+	_, err = p.Space.Stat(at)
 	return err == nil
 }
 

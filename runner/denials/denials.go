@@ -1,4 +1,5 @@
-package agent
+// Package denials remembers the denied calls of a job, and advises another profile if that allows them. It denies nothing.
+package denials
 
 import (
 	"fmt"
@@ -11,8 +12,8 @@ import (
 	"github.com/millhand/millhand/runner/history"
 )
 
-// refusals are the denied calls of a job. They show whether its profile was forgotten: if another preset allows each of them.
-type refusals struct {
+// Calls are the denied calls of a job. They show whether its profile was forgotten: if another preset allows each of them.
+type Calls struct {
 	mu  sync.Mutex
 	all []denial
 }
@@ -23,8 +24,8 @@ type denial struct {
 	solved bool   // the agent called the tool later in a way that is allowed
 }
 
-// see records a call that was denied under the job's profile, or one that was completed.
-func (d *refusals) see(p permission.Profile, c event.Call) {
+// See records a call that was denied under the job's profile, or one that was completed.
+func (d *Calls) See(p permission.Profile, c event.Call) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	tool := strings.ToLower(c.Tool)
@@ -38,16 +39,16 @@ func (d *refusals) see(p permission.Profile, c event.Call) {
 	}
 }
 
-// recall records the calls of earlier processes.
-func (d *refusals) recall(p permission.Profile, past *history.Facts) {
+// Recall records the calls of earlier processes.
+func (d *Calls) Recall(p permission.Profile, past *history.Facts) {
 	for _, c := range past.Called() {
-		d.see(p, c)
+		d.See(p, c)
 	}
 }
 
-// advice returns which profile to set instead of the job's; "" if no call was denied, one that no preset allows, or, unless the
+// Advice returns which profile to set instead of the job's; "" if no call was denied, one that no preset allows, or, unless the
 // task asks for changes, only calls of tools that were completed later.
-func (d *refusals) advice(p permission.Profile, changing bool) string {
+func (d *Calls) Advice(p permission.Profile, changing bool) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !changing && !slices.ContainsFunc(d.all, func(r denial) bool { return !r.solved }) {
@@ -72,6 +73,3 @@ func (d *refusals) advice(p permission.Profile, changing bool) string {
 	}
 	return permission.CannotChange(p.Name)
 }
-
-// Advice returns which profile to set instead of the job's, because nothing was changed; "" for none.
-func (j *Job) Advice() string { return j.refused.advice(j.Spec.Profile, j.Spec.Changing) }

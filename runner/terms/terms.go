@@ -1,4 +1,6 @@
-package agent
+// Package terms describes to a model what a session can't find out without wasting calls: its network, its limits, and
+// the commands that check the job. It limits nothing.
+package terms
 
 import (
 	"fmt"
@@ -19,23 +21,28 @@ const (
 	maxShownText   = 200 // bytes of one verify command
 )
 
-// terms are the lines of a system prompt that describe what a session can't find out
-// without wasting calls: its network, its limits, and the commands that check the job.
-func (n instructions) terms(s sessionSpec, scratch access.Scratch) []string {
+// Session is what the lines are about.
+type Session struct {
+	Profile permission.Profile
+	Limits  tasks.Limits
+	Scratch access.Scratch // of its commands
+	Proxied bool           // commands reach the network through the proxy only
+	Verify  []tasks.Verify // nil for a session of a subagent
+}
+
+// Lines returns the lines for the system prompt.
+func (s Session) Lines() []string {
 	var lines []string
-	if !s.task.Profile.Hides("bash") {
-		lines = append(lines, scratchText(scratch))
+	if !s.Profile.Hides("bash") {
+		lines = append(lines, scratchText(s.Scratch))
 	}
-	if !s.task.Profile.Hides("bash") && n.job.opts.Sandbox.Net {
-		lines = append(lines, "network of commands: "+networkText(s.task.Profile))
+	if !s.Profile.Hides("bash") && s.Proxied {
+		lines = append(lines, "network of commands: "+networkText(s.Profile))
 	}
-	if text := limitsText(s.task.Limits); text != "" {
+	if text := limitsText(s.Limits); text != "" {
 		lines = append(lines, "limits: "+text)
 	}
-	if s.parent == "" {
-		lines = append(lines, verifyText(n.job.Spec.Verify)...)
-	}
-	return lines
+	return append(lines, verifyText(s.Verify)...)
 }
 
 // scratchText describes the private directories of commands. It has no paths, which
