@@ -26,16 +26,24 @@ func TestHunksInOneLine(t *testing.T) {
 func TestNotesAreWhatAReviewerLooksAt(t *testing.T) {
 	h := Hunks{
 		List: []Hunk{
-			{Path: "a.go", Kind: "lines", Line: 3, Added: 2, State: "unneeded"}, {Path: "a.go", Kind: "lines", Line: 9, State: "unneeded"},
-			{Path: "b.go", Kind: "added", State: "unneeded"}, {Path: "c.go", Kind: "lines", State: "needed", By: "tests"}, {Path: "d.go", State: "untried"},
+			{Path: "a.go", Kind: "lines", Line: 3, Added: 2, State: "unneeded"},
+			{Path: "a.go", Kind: "lines", Line: 9, State: "unneeded"},
+			{Path: "b.go", Kind: "added", State: "unneeded"},
+			{Path: "c.go", Kind: "lines", State: "needed", By: "tests"},
+			{Path: "d.go", State: "untried"},
 		},
 		Tests:      []ProvedTest{{Path: "a_test.go", Name: "TestA", FailsOnBase: new(false)}, {Path: "b_test.go"}, {Path: "c_test.go", FailsOnBase: new(true)}},
 		Assertions: []LostAssertion{{"a_test.go", 4, "x", ""}, {"a_test.go", 5, "y", "z"}},
 		Flaky:      []string{"e2e"},
 	}
 	want := []Note{
-		{"needed by nothing", "a.go:3-4"}, {"needed by nothing", "a.go:9"}, {"needed by nothing", "b.go (added)"}, {"passes without the change", "a_test.go TestA"},
-		{"assertion deleted", "a_test.go:4: x"}, {"assertion replaced", "a_test.go:5: y -> z"}, {"flaky, counts for nothing", "e2e"},
+		{"needed by nothing", "a.go:3-4"},
+		{"needed by nothing", "a.go:9"},
+		{"needed by nothing", "b.go (added)"},
+		{"passes without the change", "a_test.go TestA"},
+		{"assertion deleted", "a_test.go:4: x"},
+		{"assertion replaced", "a_test.go:5: y -> z"},
+		{"flaky, counts for nothing", "e2e"},
 	}
 	if diff := cmp.Diff(want, h.Notes()); diff != "" {
 		t.Error(diff)

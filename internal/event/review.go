@@ -1,5 +1,7 @@
 package event
 
+import "slices"
+
 // Verdict is the result of a review of changes.
 type Verdict string
 
@@ -31,9 +33,9 @@ func LastReview(all []Review) *Review {
 		return nil
 	}
 	last := all[len(all)-1]
-	for i := len(all) - 1; i >= 0; i-- {
-		if all[i].Verdict != NotReviewed {
-			last.Objections = all[i].Objections
+	for _, r := range slices.Backward(all) {
+		if r.Verdict != NotReviewed {
+			last.Objections = r.Objections
 			break
 		}
 	}

@@ -260,6 +260,7 @@ func reviewEntry(r *event.Review) entry {
 		e := warning("review rejected the changes: %s (%s)", figures.Count(len(r.Objections), "objection"), r.Model)
 		e.block = gutter(first(strings.Join(r.Objections, "\n")))
 		return e
+	case event.NotReviewed:
 	}
 	return warning("changes not reviewed: %s (%s)", r.Reason, r.Model)
 }

@@ -57,8 +57,15 @@ func TestATreeIsTheChangeWithoutHunks(t *testing.T) {
 func TestTreesWithDifferentFilesHaveDifferentKeys(t *testing.T) {
 	seen := map[string]Tree{}
 	for _, tree := range []Tree{
-		{}, {{"a", text("x")}}, {{"a", text("y")}}, {{"b", text("x")}}, {{"a", Content{Symlink, []byte("x")}}}, {{"a", Content{}}},
-		{{"a", text("")}}, {{"a", text("x")}, {"b", text("")}}, {{"a", text("x1 b file 0\n")}},
+		{},
+		{{"a", text("x")}},
+		{{"a", text("y")}},
+		{{"b", text("x")}},
+		{{"a", Content{Symlink, []byte("x")}}},
+		{{"a", Content{}}},
+		{{"a", text("")}},
+		{{"a", text("x")}, {"b", text("")}},
+		{{"a", text("x1 b file 0\n")}},
 	} {
 		if other, ok := seen[tree.Key()]; ok {
 			t.Errorf("%v and %v have the same key", tree, other)

@@ -45,19 +45,23 @@ func TestTestsThatPassWithoutTheChangeAreFound(t *testing.T) {
 		"no change of the code": {[]File{file("test_a.py", "def test_x(): pass")}, []Test{{"test_a.py", "test_x", true, passes}}, 1},
 		"one of two": {
 			[]File{file("a.py", "A"), {"test_a.py", Content{}, text("def test_x(): # needs A\n\ndef test_y(): pass\n")}},
-			[]Test{{"test_a.py", "test_x", true, fails}, {"test_a.py", "test_y", true, passes}}, 4,
+			[]Test{{"test_a.py", "test_x", true, fails}, {"test_a.py", "test_y", true, passes}},
+			4,
 		},
 		"two files": {
 			[]File{file("a.py", "A"), file("test_a.py", "def test_x(): # needs A"), file("test_b.py", "def test_y(): pass")},
-			[]Test{{"test_a.py", "test_x", true, fails}, {"test_b.py", "test_y", true, passes}}, 4,
+			[]Test{{"test_a.py", "test_x", true, fails}, {"test_b.py", "test_y", true, passes}},
+			4,
 		},
 		"a file that needs another": {
 			[]File{file("a.py", "A"), file("test_a.py", "def test_x(): # needs A"), file("test_b.py", "def test_y(): # needs other", "define")},
-			[]Test{{"test_a.py", "test_x", true, fails}, {"test_b.py", "test_y", true, nil}}, 7,
+			[]Test{{"test_a.py", "test_x", true, fails}, {"test_b.py", "test_y", true, nil}},
+			7,
 		},
 		"an old test beside it": {
 			[]File{file("a.py", "A"), {"test_a.py", text("def test_old(): pass\n"), text("def test_old(): pass\ndef test_x(): # needs A\ndef test_y(): # needs A\n")}},
-			[]Test{{"test_a.py", "test_x", true, fails}, {"test_a.py", "test_y", true, fails}}, 5,
+			[]Test{{"test_a.py", "test_x", true, fails}, {"test_a.py", "test_y", true, fails}},
+			5,
 		},
 	} {
 		trials := 0

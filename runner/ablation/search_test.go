@@ -117,14 +117,14 @@ func TestASearchLeavesAMinimalChange(t *testing.T) {
 			}
 			files = append(files, file(fmt.Sprintf("f%d", f), added...))
 		}
-		type rule struct{ if_, then int } // -1: always
+		type rule struct{ when, then int } // -1: always
 		var rules []rule
 		for range r.IntN(2 * n) {
 			rules = append(rules, rule{r.IntN(n+1) - 1, r.IntN(n)})
 		}
 		pass := func(s string) bool {
 			has := func(i int) bool { return strings.Contains(s, fmt.Sprintf("<%d>", i)) }
-			return !slices.ContainsFunc(rules, func(r rule) bool { return (r.if_ < 0 || has(r.if_)) && !has(r.then) })
+			return !slices.ContainsFunc(rules, func(r rule) bool { return (r.when < 0 || has(r.when)) && !has(r.then) })
 		}
 		change := Read(files)
 		v := &verifier{pass: pass}

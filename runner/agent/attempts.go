@@ -146,7 +146,7 @@ func (w *work) attempts(ctx context.Context) (end *ending.Stop) {
 // do better.
 func (w *work) try(ctx context.Context, main *open, text string) (failed string, end *ending.Stop) {
 	for {
-		last := session.End{}
+		var last session.End
 		if text == "" {
 			last = main.resume(ctx)
 		} else if last, end = w.attempt(ctx, main, text); end != nil {

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
@@ -92,8 +93,7 @@ func (e *escalation) mark(ctx context.Context) *ending.Stop {
 // ofModel describes how a session ended for the next model; "" if it ended for another reason than its model, such as a limit, or
 // a provider that is down.
 func ofModel(end *ending.Stop) string {
-	switch end.Code {
-	case event.CodeFailed, event.CodeDoomLoop, event.CodeTextCall, event.CodeFailedCalls:
+	if slices.Contains([]event.Code{event.CodeFailed, event.CodeDoomLoop, event.CodeTextCall, event.CodeFailedCalls}, end.Code) {
 		return end.Detail
 	}
 	return ""

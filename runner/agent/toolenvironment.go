@@ -93,12 +93,12 @@ func addFiles(ctx context.Context, env *tools.Env, w *work, s sessionSpec) error
 	}
 	env.Ignore, env.ChildEnv, env.Commands, env.Workspace = ignored, box.Env, box.Commands(), w.site.Space
 	env.Commands.Fault = func(err error) { w.job.End(session.Timeout{Code: event.CodeMachine, Reason: err.Error()}) }
-	env.Commands.MaxTime, env.Commands.Confine = s.task.Limits.Time, w.site.Sandboxes.Confined(box, s.narrowed, s.task.Profile, false)
+	env.Commands.MaxTime, env.Commands.Confine = s.task.Limits.Time, w.site.Sandboxes.Confined(box, s.narrowed, s.task.Profile, false) //nolint:contextcheck // the sandbox lives as long as the job
 	if slices.ContainsFunc(w.job.Plan.Tools, func(t tasks.CustomTool) bool { return t.Workspace }) && confinement.MayGrant(s.task.Profile) {
 		if box, err = w.site.Sandboxes.Of(ctx, s.narrowed, s.task.Profile, true); err != nil {
 			return err
 		}
-		env.Commands.Granted = w.site.Sandboxes.Confined(box, s.narrowed, s.task.Profile, true)
+		env.Commands.Granted = w.site.Sandboxes.Confined(box, s.narrowed, s.task.Profile, true) //nolint:contextcheck // see above
 	}
 	return nil
 }

@@ -255,8 +255,10 @@ func TestFactsHaveTheTrialsAndTheLastHunks(t *testing.T) {
 		return event.Event{Type: event.AttemptStarted, Job: "a", Attempt: &event.Attempt{Number: n}}
 	}
 	for _, e := range []event.Event{
-		attempt(1), {Type: event.TrialEnded, Job: "a", Trial: &event.Trial{Key: "k", Failed: []string{"tests"}}},
-		{Type: event.AblationEnded, Job: "a", Hunks: &event.Hunks{Needed: 1}}, attempt(2),
+		attempt(1),
+		{Type: event.TrialEnded, Job: "a", Trial: &event.Trial{Key: "k", Failed: []string{"tests"}}},
+		{Type: event.AblationEnded, Job: "a", Hunks: &event.Hunks{Needed: 1}},
+		attempt(2),
 	} {
 		if err := p.Emit(e); err != nil {
 			t.Fatal(err)

@@ -43,8 +43,11 @@ type pullBranches struct {
 // with write access can have pushed: a branch of a fork.
 func (p pullBranches) find(ctx context.Context, j tasks.Job) (tasks.Job, OnPull, *ending.Stop, error) {
 	o := p.origins.of(j)
-	if !j.Commit.OnPull() || j.Skip != "" || o == nil || o.err != nil || p.local {
+	if !j.Commit.OnPull() || j.Skip != "" || o == nil || p.local {
 		return j, OnPull{}, nil, nil
+	}
+	if o.err != nil {
+		return j, OnPull{}, nil, nil //nolint:nilerr // the job is refused for it later
 	}
 	fail := func(format string, args ...any) (tasks.Job, OnPull, *ending.Stop, error) {
 		return j, OnPull{}, nil, refuse(event.CodeRemote, onPullKey+": "+format, args...)

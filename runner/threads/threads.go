@@ -106,7 +106,7 @@ func (r *reading) late(m forge.Remark) bool {
 
 // remarks returns the newest comments of the thread, the oldest of them first.
 func (r *reading) remarks(ctx context.Context) (string, error) {
-	all, err := r.Client.Conversation(ctx, r.Source.Repo, r.thread)
+	all, err := r.Client.Conversation(ctx, r.Repo, r.thread)
 	if err != nil {
 		return "", err
 	}
@@ -156,7 +156,7 @@ func (r *reading) diff(ctx context.Context) (string, error) {
 	case r.moved():
 		return "(left out: commits were pushed after the event)", nil
 	}
-	files, err := r.Client.Diff(ctx, r.Source.Repo, r.Number)
+	files, err := r.Client.Diff(ctx, r.Repo, r.Number)
 	if err != nil {
 		return "", err
 	}
@@ -203,7 +203,7 @@ func (r *reading) logs(ctx context.Context) (string, error) {
 	if sha == "" {
 		sha = r.pull.SHA
 	}
-	all, err := r.Client.CheckList(ctx, r.Source.Repo, sha)
+	all, err := r.Client.CheckList(ctx, r.Repo, sha)
 	if err != nil {
 		return "", err
 	}
@@ -218,7 +218,7 @@ func (r *reading) logs(ctx context.Context) (string, error) {
 			break
 		}
 		most := maxLogs / min(len(failed), maxChecks)
-		text, err := r.Client.CheckLog(ctx, r.Source.Repo, check, most)
+		text, err := r.Client.CheckLog(ctx, r.Repo, check, most)
 		if err != nil {
 			return "", err
 		}

@@ -81,15 +81,15 @@ func (a *account) find(ctx context.Context, s *site.Site, cs *state.ChangeSet) e
 	a.job.Emit(event.Event{Type: event.AblationStarted, Session: a.job.SessionID(a.job.Spec.ID), Ablation: &event.Ablation{
 		Hunks: a.change.Count(), Tests: len(a.tests), MaxRuns: a.hunks.MaxRuns, TimeMS: a.job.Spec.Ablate.Time.Milliseconds(), Jobs: a.job.Spec.Ablate.Jobs,
 	}})
-	base, ok := a.check()
+	base, ok := a.check() //nolint:contextcheck // the runner has that context
 	if !ok {
 		return a.runner.err
 	}
-	if a.tests, ok = a.prove(base); !ok {
+	if a.tests, ok = a.prove(base); !ok { //nolint:contextcheck // see above
 		return a.runner.err
 	}
 	a.verdicts = a.change.Search(a.runner.try)
-	return a.confirm()
+	return a.confirm() //nolint:contextcheck // see above
 }
 
 // read returns the changed files before and after.

@@ -18,26 +18,46 @@ func TestContextsOfEvents(t *testing.T) {
 		env   map[string]string
 		want  string // REPO NUMBER ISSUE TIME HEAD: names of the texts; or the error
 	}{
-		"a comment on an issue": {event: `{` + repo + `, "issue": {"number": 7, "title": "t", "body": "b", "updated_at": "2029-01-02T00:00:00Z"}, "comment": {"body": "c", "updated_at": "2029-01-01T00:00:00Z"}}`,
-			want: "acme/api 7 true 2029-01-01T00:00:00Z : title description comment"},
-		"a comment on a pull request": {event: `{` + repo + `, "issue": {"number": 7, "title": "t", "body": null, "pull_request": {}}, "comment": {"body": "c", "created_at": "2029-01-01T01:00:00+01:00"}}`,
-			want: "acme/api 7 false 2029-01-01T00:00:00Z : title comment"},
-		"a pull request": {event: `{` + repo + `, "pull_request": {"number": 8, "title": "t", "body": "b", "updated_at": "2029-01-01T00:00:00Z", "head": {"sha": "abc"}}}`,
-			want: "acme/api 8 false 2029-01-01T00:00:00Z abc: title description"},
-		"a review": {event: `{` + repo + `, "pull_request": {"number": 8, "title": "t", "updated_at": "2029-01-03T00:00:00Z", "head": {"sha": "abc"}}, "review": {"body": "r", "submitted_at": "2029-01-01T00:00:00Z"}}`,
-			want: "acme/api 8 false 2029-01-01T00:00:00Z abc: title review"},
-		"a workflow that ended": {event: `{` + repo + `, "workflow_run": {"head_sha": "abc", "updated_at": "2029-01-01T00:00:00Z", "pull_requests": [{"number": 8}]}}`,
-			want: "acme/api 8 false 2029-01-01T00:00:00Z abc: "},
-		"a merge request of GitLab": {event: `{"object_kind": "merge_request", "project": {"path_with_namespace": "acme/sub/api"}, "object_attributes": {"iid": 3, "title": "t", "description": "d", "updated_at": "2029-01-01 00:00:00 UTC", "last_commit": {"id": "abc"}}}`,
-			want: "acme/sub/api 3 false 2029-01-01T00:00:00Z abc: title description"},
-		"a comment on an issue of GitLab": {event: `{"object_kind": "note", "project": {"path_with_namespace": "acme/api"}, "object_attributes": {"note": "n", "updated_at": "2029-01-01 00:00:00 UTC"}, "issue": {"iid": 3, "title": "t"}}`,
-			want: "acme/api 3 true 2029-01-01T00:00:00Z : title comment"},
-		"a comment on a commit of GitLab": {event: `{"object_kind": "note", "project": {"path_with_namespace": "acme/api"}, "object_attributes": {"note": "n", "updated_at": "2029-01-01 00:00:00 UTC"}}`,
-			want: "the event has no issue or pull request"},
-		"a pipeline of a merge request": {env: map[string]string{"CI_MERGE_REQUEST_IID": "3", "CI_PROJECT_PATH": "acme/api", "CI_PIPELINE_CREATED_AT": "2029-01-01T00:00:00Z", "CI_MERGE_REQUEST_TITLE": "t", "CI_COMMIT_SHA": "abc"},
-			want: "acme/api 3 false 2029-01-01T00:00:00Z abc: title"},
-		"a pipeline with an invalid number": {env: map[string]string{"CI_MERGE_REQUEST_IID": "x", "CI_PROJECT_PATH": "acme/api", "CI_PIPELINE_CREATED_AT": "2029-01-01T00:00:00Z"},
-			want: "no event: GITHUB_EVENT_PATH is not set"},
+		"a comment on an issue": {
+			event: `{` + repo + `, "issue": {"number": 7, "title": "t", "body": "b", "updated_at": "2029-01-02T00:00:00Z"}, "comment": {"body": "c", "updated_at": "2029-01-01T00:00:00Z"}}`,
+			want:  "acme/api 7 true 2029-01-01T00:00:00Z : title description comment",
+		},
+		"a comment on a pull request": {
+			event: `{` + repo + `, "issue": {"number": 7, "title": "t", "body": null, "pull_request": {}}, "comment": {"body": "c", "created_at": "2029-01-01T01:00:00+01:00"}}`,
+			want:  "acme/api 7 false 2029-01-01T00:00:00Z : title comment",
+		},
+		"a pull request": {
+			event: `{` + repo + `, "pull_request": {"number": 8, "title": "t", "body": "b", "updated_at": "2029-01-01T00:00:00Z", "head": {"sha": "abc"}}}`,
+			want:  "acme/api 8 false 2029-01-01T00:00:00Z abc: title description",
+		},
+		"a review": {
+			event: `{` + repo + `, "pull_request": {"number": 8, "title": "t", "updated_at": "2029-01-03T00:00:00Z", "head": {"sha": "abc"}}, "review": {"body": "r", "submitted_at": "2029-01-01T00:00:00Z"}}`,
+			want:  "acme/api 8 false 2029-01-01T00:00:00Z abc: title review",
+		},
+		"a workflow that ended": {
+			event: `{` + repo + `, "workflow_run": {"head_sha": "abc", "updated_at": "2029-01-01T00:00:00Z", "pull_requests": [{"number": 8}]}}`,
+			want:  "acme/api 8 false 2029-01-01T00:00:00Z abc: ",
+		},
+		"a merge request of GitLab": {
+			event: `{"object_kind": "merge_request", "project": {"path_with_namespace": "acme/sub/api"}, "object_attributes": {"iid": 3, "title": "t", "description": "d", "updated_at": "2029-01-01 00:00:00 UTC", "last_commit": {"id": "abc"}}}`,
+			want:  "acme/sub/api 3 false 2029-01-01T00:00:00Z abc: title description",
+		},
+		"a comment on an issue of GitLab": {
+			event: `{"object_kind": "note", "project": {"path_with_namespace": "acme/api"}, "object_attributes": {"note": "n", "updated_at": "2029-01-01 00:00:00 UTC"}, "issue": {"iid": 3, "title": "t"}}`,
+			want:  "acme/api 3 true 2029-01-01T00:00:00Z : title comment",
+		},
+		"a comment on a commit of GitLab": {
+			event: `{"object_kind": "note", "project": {"path_with_namespace": "acme/api"}, "object_attributes": {"note": "n", "updated_at": "2029-01-01 00:00:00 UTC"}}`,
+			want:  "the event has no issue or pull request",
+		},
+		"a pipeline of a merge request": {
+			env:  map[string]string{"CI_MERGE_REQUEST_IID": "3", "CI_PROJECT_PATH": "acme/api", "CI_PIPELINE_CREATED_AT": "2029-01-01T00:00:00Z", "CI_MERGE_REQUEST_TITLE": "t", "CI_COMMIT_SHA": "abc"},
+			want: "acme/api 3 false 2029-01-01T00:00:00Z abc: title",
+		},
+		"a pipeline with an invalid number": {
+			env:  map[string]string{"CI_MERGE_REQUEST_IID": "x", "CI_PROJECT_PATH": "acme/api", "CI_PIPELINE_CREATED_AT": "2029-01-01T00:00:00Z"},
+			want: "no event: GITHUB_EVENT_PATH is not set",
+		},
 		"a pipeline without a time": {env: map[string]string{"CI_MERGE_REQUEST_IID": "3", "CI_PROJECT_PATH": "acme/api"}, want: "the event has no time"},
 		"a push":                    {event: `{` + repo + `, "ref": "refs/heads/main"}`, want: "the event has no issue or pull request"},
 		"no time":                   {event: `{` + repo + `, "issue": {"number": 7, "updated_at": "yesterday"}}`, want: "the event has no time"},

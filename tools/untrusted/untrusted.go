@@ -4,6 +4,7 @@ package untrusted
 
 import (
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -204,12 +205,7 @@ func (j *Job) Before(spec tool.Spec, p tool.Pending) string {
 
 // runsCommands reports whether a tool runs a program in the sandbox of commands: bash, or a custom tool.
 func runsCommands(name string) bool {
-	for _, own := range permission.Tools() {
-		if own == name {
-			return name == "bash"
-		}
-	}
-	return true
+	return name == "bash" || !slices.Contains(permission.Tools(), name)
 }
 
 // runsGit reports whether a command line runs git. Nothing untrusted has influenced the line, so that it needs no

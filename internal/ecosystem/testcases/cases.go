@@ -53,6 +53,7 @@ func (l *language) mark(code string, m []int) (from, to int, by string) {
 				return m[i], m[i], "x"
 			}
 		}
+	case notDisabled:
 	case skipped:
 		// The function is the last word before the first point or parenthesis that follows a letter.
 		start := m[0] + strings.IndexFunc(code[m[0]:m[1]], isLetter)

@@ -18,7 +18,6 @@ type language struct {
 	module       string // file that is added, with a function
 	tests        string // file; with %s for one of each case
 	testHead     string // of a file of tests
-	testFoot     string
 	test         string // with a name, a call and a result
 	either       string // likewise, with two calls of which one has the result
 	trivial      string // with a name
