@@ -22,6 +22,7 @@ const (
 	reviewTime    = 10 * time.Minute // at most half of what is left of the job's
 	reviewTurns   = 30
 	reviewDenials = 5
+	maxHunks      = 8 << 10 // bytes about hunks in a prompt
 )
 
 // reviews are the reviews of a job's changes. All of them are one conversation with the reviewer.
@@ -144,6 +145,13 @@ func (r *reviews) material(ctx context.Context, checks []commands.Ran) (m review
 	}
 	for _, c := range checks {
 		m.Checks = append(m.Checks, c.Verify)
+	}
+	if h := w.result.Hunks; h != nil {
+		lines := []string{h.Line()}
+		for _, note := range h.Notes() {
+			lines = append(lines, note.What+": "+note.About)
+		}
+		m.Hunks = textcut.Head(held(strings.Join(lines, "\n")), maxHunks, "\n(and more)")
 	}
 	for _, done := range r.rounds {
 		if done.Attempt < m.Attempt && done.Verdict == event.ReviewRejected {
