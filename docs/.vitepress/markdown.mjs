@@ -31,10 +31,13 @@ export function documents(md, root, contents) {
   }
 }
 
-// addAnchor gives a row that starts with a key, in a table with the heading "key", the key as its anchor.
+// addAnchor gives a row that starts with a key, in a table with the heading "key", the key as its anchor. One that the document
+// has for forges, `<a id="KEY"></a>` before the key, is replaced by it.
 function addAnchor(tokens, row, env) {
   const cell = tokens[row + 2]
   if (tokens[row + 1].type === 'th_open') env.keys = cell.content === 'key'
+  const written = cell.content.match(/^<a id="([^"]*)"><\/a>`([^`]*)`/)
+  if (written && written[1] === written[2].replaceAll('[]', '')) cell.children.splice(0, 2)
   const code = cell.children?.[0]
   if (!env.keys || tokens[row + 1].type !== 'td_open' || code?.type !== 'code_inline') return
   const id = code.content.replaceAll('[]', '')

@@ -35,12 +35,14 @@ for (const [text, want] of Object.entries({
   'guide.md and :x:': 'guide.md and :x:',
   '## The `--flag`, and_more (x)': 'id="the---flag-and_more-x"',
   '| key | value |\n|---|---|\n| `a[].b` | c |': '<tr id="a.b">\n<td><a class="key" href="#a.b"><code>a[].b</code></a></td>',
+  '| key | value |\n|---|---|\n| <a id="a.b"></a>`a[].b` | c |': '<tr id="a.b">\n<td><a class="key" href="#a.b"><code>a[].b</code></a></td>',
 })) test(`renders ${text}`, () => assert.ok(md.render(text, env()).includes(want), md.render(text, env())))
 
 for (const [text, want] of Object.entries({
   '[x](gone.md)': /gone\.md, which does not exist/,
   '[b.md](b.md#gone)': /no section gone/,
   'a <b>bold</b> text': /raw HTML/,
+  '| key |\n|---|\n| <a id="other"></a>`a` |': /raw HTML/,
   '<!-- a comment -->': /raw HTML/,
   '<script>alert()</script>': /raw HTML/,
 })) test(`refuses ${text}`, () => assert.throws(() => md.render(text, env()), want))
