@@ -146,12 +146,12 @@ func landRebased(ctx context.Context, j *job, c *event.Commit) (failed string, e
 	if end := (site.Setup{Site: s}).Run(ctx); end != nil {
 		return "", end
 	}
-	faults, end := site.Verifier{Site: s}.All(ctx, j.History.Attempts)
-	switch {
-	case end != nil:
+	ran, end := site.Verifier{Site: s}.All(ctx, j.History.Attempts)
+	if end != nil {
 		return "", end
-	case len(faults) > 0:
-		return commands.Feedback(faults, j.opts.Dir), nil
+	}
+	if failed := commands.Failed(ran); len(failed) > 0 {
+		return commands.Feedback(failed, j.opts.Dir), nil
 	}
 	j.Emit(event.Event{Type: event.Committed, Commit: c})
 	l := &landed{job: j, site: s, made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}

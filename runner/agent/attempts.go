@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/state"
@@ -281,7 +280,7 @@ func (w *work) findFaults(ctx context.Context, p permission.Profile) (f faults, 
 	if f.ran, end = (site.Verifier{Site: w.site}).All(ctx, w.result.Attempts); end != nil {
 		return f, end
 	}
-	f.failed = slices.DeleteFunc(slices.Clone(f.ran), func(r commands.Ran) bool { return r.Passed })
+	f.failed = commands.Failed(f.ran)
 	if f.barred, f.refused, end = w.barred(ctx, p); end != nil {
 		return f, end
 	}

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/internal/ecosystem/envfault"
@@ -66,6 +67,11 @@ func Names(failed []Ran) string {
 		list = append(list, v.Name)
 	}
 	return strings.Join(list, ", ")
+}
+
+// Failed returns the commands of a list that failed.
+func Failed(ran []Ran) []Ran {
+	return slices.DeleteFunc(slices.Clone(ran), func(r Ran) bool { return r.Passed })
 }
 
 // Feedback returns the part of an attempt's prompt about the verify commands that failed. Complete outputs are in a report
