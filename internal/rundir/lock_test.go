@@ -232,6 +232,12 @@ func TestALockIsTakenAfterTheChildrenOfItsHolder(t *testing.T) {
 	if err := errors.Join(lock.file.Truncate(0), func() error { _, err := lock.file.WriteAt([]byte(text), 0); return err }()); err != nil {
 		t.Fatal(err)
 	}
+	if r := describeRun(dir, noon()); r.Killed() {
+		t.Errorf("a directory without the run of its lock: %+v", r)
+	}
+	if r := (Saved{Outcome: Running, orphan: true}); !r.Killed() {
+		t.Error("a run whose process has ended is in progress")
+	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	pauses, stopped := 0, errors.New("stopped")
 	sleep := func(ctx context.Context, d time.Duration) error {

@@ -48,6 +48,7 @@ type Saved struct {
 
 	current bool // the latest run of a reused report directory
 	held    bool // a process holds the lock of its directory
+	orphan  bool // that is probably a child of the run's process, which was killed
 }
 
 // List returns the runs in a directory, newest first. For a report directory these are
@@ -80,6 +81,11 @@ func List(dir string, now time.Time) ([]Saved, error) {
 	})
 	return runs, nil
 }
+
+// Killed reports whether a run that seems to be in progress was killed: its process has ended, and a child that has not
+// executed its program yet holds the lock for a moment. A process of another container seems so, too: then
+// [TakeLock] fails.
+func (r Saved) Killed() bool { return r.Outcome == Running && r.orphan }
 
 // Removable reports whether a run may be removed: it is not the latest run of a reused
 // report directory, and no process holds its lock.
@@ -128,7 +134,7 @@ func describeRun(dir string, now time.Time) Saved {
 	if err == nil {
 		err = r.readEvents()
 	}
-	r.held = held
+	r.held, r.orphan = held, held && by.ended()
 	switch {
 	case held && by.Holder == holderOf(r.ID): // otherwise another run is starting here
 		r.Outcome, r.ExitCode, r.ElapsedMS = Running, nil, new(max(0, now.Sub(r.StartedAt).Milliseconds()))

@@ -135,7 +135,7 @@ func (s *savedWaves) history() (*rollout.History, error) {
 // of the same plan, and not a copy for --after. It is an error if a run is in progress.
 func (s *savedWaves) unfinished(plan *tasks.Plan) (dir string, err error) {
 	for _, run := range s.runs {
-		if run.Outcome == rundir.Running {
+		if run.Outcome == rundir.Running && !run.Killed() {
 			return "", fmt.Errorf("run %s of the rollout %s is in progress: try again when it has ended", run.ID, plan.Name)
 		}
 	}
@@ -143,7 +143,7 @@ func (s *savedWaves) unfinished(plan *tasks.Plan) (dir string, err error) {
 		return "", nil
 	}
 	last := s.runs[len(s.runs)-1]
-	if s.mine[last.Dir] && (last.Outcome == rundir.Unfinished || last.Outcome == event.Cancelled) && last.PlanHash == plan.Hash && rundir.Resumable(last.Dir) {
+	if s.mine[last.Dir] && (last.Outcome == rundir.Unfinished || last.Outcome == event.Cancelled || last.Killed()) && last.PlanHash == plan.Hash && rundir.Resumable(last.Dir) {
 		return last.Dir, nil
 	}
 	return "", nil
