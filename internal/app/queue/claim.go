@@ -148,9 +148,14 @@ func (c *Claim) begin(ctx context.Context, by *Claims) (bool, error) {
 	}
 	held, done := c.held(ctx)
 	defer done()
-	if end, err := c.open(held, by.worker); errors.Is(err, errOthers) {
+	end, err := c.open(held, by.worker)
+	switch {
+	case errors.Is(err, errOthers):
 		return false, c.refuse(by)
-	} else if err != nil {
+	case errors.Is(err, ErrCancelled):
+		return false, c.ack(ctx)
+	}
+	if err != nil {
 		return false, err
 	} else if end != nil { // its worker was killed before it stored the result
 		if _, err := q.storeResult(ctx, c.Run.ID, c.Job.Key, *end); err != nil {
@@ -217,7 +222,7 @@ func (c *Claim) held(ctx context.Context) (held context.Context, done func()) {
 }
 
 // open appends the first message of the delivery to the job's log, which fences the delivery
-// before. If the log has the result, open returns that.
+// before. If the log has the result, open returns that. A job of a cancelled run that has not begun does not.
 func (c *Claim) open(ctx context.Context, worker string) (end *Result, err error) {
 	for {
 		l, err := c.q.readLog(ctx, c.Run.ID, c.Job.Key)
@@ -229,6 +234,11 @@ func (c *Claim) open(ctx context.Context, worker string) (end *Result, err error
 		}
 		if c.q.othersShould(ctx, c.Run, l, worker) {
 			return nil, errOthers
+		}
+		if len(l.deliveries) == 0 { // Cancel may not have found the message, which was being delivered
+			if why, err := c.q.Cancelled(ctx, c.Run.ID); err != nil || why != "" {
+				return nil, cmp.Or(err, ErrCancelled)
+			}
 		}
 		c.Delivery, c.Earlier, c.last, c.count = l.delivery()+1, l.deliveries, l.last, 0
 		c.Log = l.text[:bytes.LastIndexByte(l.text, '\n')+1] // without a line that is not complete

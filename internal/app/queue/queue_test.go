@@ -436,6 +436,27 @@ func TestACancelledRun(t *testing.T) {
 	finish(t, claim, event.Cancelled)
 }
 
+// A run that is cancelled after a worker has got the message of a job, and before the job has begun, starts no job.
+func TestACancelledRunStartsNothing(t *testing.T) {
+	t.Parallel()
+	q := open(t, queuetest.Start(t))
+	r := run("r1", "a")
+	submit(t, q, r)
+	c, err := q.Claims("w1", func(string) bool { return true }, func(ctx context.Context, _ *queue.Run) error {
+		_, err := q.Cancel(ctx, r, "by hand")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	none(t, c)
+	none(t, claims(t, q, "w2"))
+	if left, err := q.Cancel(t.Context(), r, "by hand"); left != 1 || err != nil {
+		t.Errorf("cancelled again: %d, %v", left, err)
+	}
+}
+
 func TestARunIsOver(t *testing.T) {
 	t.Parallel()
 	q := open(t, queuetest.Start(t))
