@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/app/ci"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
@@ -14,17 +15,11 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// inCI reports whether a CI job runs this process. Most systems set CI, also those that reports don't name.
-func inCI(getenv func(string) string) bool {
-	ci := strings.ToLower(getenv("CI"))
-	return StartedBy(getenv) != nil || ci != "" && ci != "false" && ci != "0"
-}
-
 // onRunner returns the jobs of a plan whose work ends with the CI job that runs this process, as it is on a branch of a
 // repository, a mirror or a copy there, and nothing publishes it: none outside of CI. Later steps can use what a job
 // changed in the checkout itself, and with publish: patch the report directory is the result.
 func onRunner(w world.World, plan *tasks.Plan) []tasks.Job {
-	if !inCI(w.Getenv) {
+	if !ci.Present(w.Getenv) {
 		return nil
 	}
 	var all []tasks.Job

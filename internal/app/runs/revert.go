@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 
+	"github.com/millhand/millhand/internal/app/ci"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/app/load"
@@ -177,7 +178,7 @@ func (r reopened) revert(ctx context.Context, w world.World, o Options, plan *ta
 	emit := event.Redacted(known.JSON, stream.Emit)
 	broken := func() error { return errors.Join(events.Err(), stream.Err()) }
 	done, err = runner.Revert(ctx, plan, runner.Options{
-		About: runner.About{Version: w.Version, StartedBy: StartedBy(w.Getenv), Invocation: o.Invocation, Head: events.Head}, Broken: broken,
+		About: runner.About{Version: w.Version, StartedBy: ci.StartedBy(w.Getenv), Invocation: o.Invocation, Head: events.Head}, Broken: broken,
 		Options: site.Options{
 			RunID:     r.Past.Run.ID,
 			Dir:       r.Out.Files(),

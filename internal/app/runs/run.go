@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/ci"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/app/load"
@@ -385,9 +386,9 @@ func Start(ctx context.Context, w world.World, o Options, c Checked, s Starting)
 			Now:        w.Now,
 			History:    s.History,
 
-			ForeignFiles: foreignFiles(w.Getenv),
+			ForeignFiles: ci.ForeignFiles(w.Getenv),
 		},
-		About:     runner.About{Version: w.Version, Prices: c.Models.PriceTable(), StartedBy: StartedBy(w.Getenv), Invocation: o.Invocation},
+		About:     runner.About{Version: w.Version, Prices: c.Models.PriceTable(), StartedBy: ci.StartedBy(w.Getenv), Invocation: o.Invocation},
 		Equipment: agent.Equipment{OpenModel: c.Models.Open, Facts: c.Models.Facts, Custom: c.custom, Proxy: w.Proxy},
 		Stops:     runner.Stops{MaxFailures: o.MaxFailures, Rollout: c.rollout},
 		FailOn:    o.FailOn,

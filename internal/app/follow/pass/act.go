@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/app/ci"
 	"github.com/millhand/millhand/internal/app/follow"
 	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/app/runs"
@@ -223,7 +224,7 @@ func (p *followed) rebaseWithoutModel(ctx context.Context) (done runner.Rebased,
 	emit := event.Redacted(known.JSON, func(e event.Event) { began = true; stream.Emit(e) })
 	broken := func() error { return errors.Join(events.Err(), stream.Err()) }
 	done, err = runner.Rebase(ctx, c.Plan, runner.Options{
-		About: runner.About{Version: p.World.Version, StartedBy: runs.StartedBy(p.World.Getenv), Invocation: o.Invocation}, Broken: broken,
+		About: runner.About{Version: p.World.Version, StartedBy: ci.StartedBy(p.World.Getenv), Invocation: o.Invocation}, Broken: broken,
 		Options: site.Options{
 			RunID:     r.Past.Run.ID,
 			Dir:       r.Out.Files(),

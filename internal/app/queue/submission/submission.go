@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/ci"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/app/load"
@@ -132,7 +133,7 @@ func queueRun(w world.World, o Options, plan *tasks.Plan, set *models.Set, id st
 	r := &queue.Run{
 		ID: id, Submitted: w.Now().UTC(), CostUSD: plan.Budget.CostUSD, MaxDeliveries: o.Deliveries, Lease: o.Lease,
 		Manifests: o.Plan.Manifests, Dir: dir, Event: plan.Event(), Options: options,
-		Start: *runner.Describe(plan, runner.Options{Options: site.Options{RunID: id}, About: runner.About{Version: w.Version, Prices: set.PriceTable(), StartedBy: runs.StartedBy(w.Getenv)}}),
+		Start: *runner.Describe(plan, runner.Options{Options: site.Options{RunID: id}, About: runner.About{Version: w.Version, Prices: set.PriceTable(), StartedBy: ci.StartedBy(w.Getenv)}}),
 	}
 	if limit := plan.Budget.Time; limit > 0 {
 		r.Deadline = r.Submitted.Add(limit)

@@ -1,4 +1,6 @@
-package runs
+// Package ci reads what the environment of a CI job describes: who started the job, and whether the files that it checked
+// out are those of a pull request. It proves nothing, because every user can set these variables.
+package ci
 
 import (
 	"encoding/hex"
@@ -35,8 +37,14 @@ func ciSystems() []ciSystem {
 // maxStarted is the maximum length of a text of [event.StartedBy], in characters.
 const maxStarted = 200
 
+// Present reports whether a CI job runs this process. Most systems set CI, also those that reports don't name.
+func Present(getenv func(string) string) bool {
+	ci := strings.ToLower(getenv("CI"))
+	return StartedBy(getenv) != nil || ci != "" && ci != "false" && ci != "0"
+}
+
 // StartedBy returns the CI job that started the run, as the environment describes it; nil
-// outside of CI. It proves nothing: every user can set these variables.
+// outside of CI.
 func StartedBy(getenv func(string) string) *event.StartedBy {
 	for _, ci := range ciSystems() {
 		if v := getenv(ci.present); v == "" || strings.EqualFold(v, "false") {

@@ -1,10 +1,10 @@
-package runs
+package ci
 
 import "strings"
 
-// foreignFiles describes the files of the current repository if the CI has checked out a pull request, as its
+// ForeignFiles describes the files of the current repository if the CI has checked out a pull request, as its
 // environment describes that; "" if it has not.
-func foreignFiles(getenv func(string) string) string {
+func ForeignFiles(getenv func(string) string) string {
 	for _, name := range []string{"GITHUB_EVENT_NAME", "CI_PIPELINE_SOURCE", "BUILD_REASON"} {
 		event := strings.ReplaceAll(strings.ToLower(getenv(name)), "_", "")
 		if strings.Contains(event, "pullrequest") || strings.Contains(event, "mergerequest") {
