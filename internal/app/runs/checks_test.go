@@ -19,12 +19,10 @@ import (
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/sandbox"
-	"github.com/millhand/millhand/internal/testing/gittest"
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/report"
@@ -184,32 +182,6 @@ func TestMessageIsTheDocumentIfThereIsASchema(t *testing.T) {
 		if out.String() != "Done.\n{\"n\":1}\n" || strings.HasSuffix(log.String(), "reports: /reports\n") == quiet {
 			t.Errorf("quiet %t: %q, %q", quiet, &out, &log)
 		}
-	}
-}
-
-func TestOnlyRemotesThatArePushedToAreAsked(t *testing.T) {
-	s := gittest.NewSandbox(t)
-	s.Write("a", "1")
-	s.Commit()
-	w := world.World{Getenv: func(string) string { return "" }, Now: time.Now}
-	own := tasks.Job{Repo: tasks.Repo{Kind: tasks.RepoPath, Dir: s.Root, Name: "own"}}
-	if _, err := remoteOf(w, own); !errors.Is(err, remote.ErrNoRemote) {
-		t.Errorf("a repository without origin: %v", err)
-	}
-	s.Run("remote", "add", "origin", "https://example.org/a/b.git")
-	for want, j := range map[string]tasks.Job{
-		"https://example.org/a/b.git": own,
-		"https://example.org/c.git":   {Repo: tasks.Repo{Kind: tasks.RepoURL, URL: "https://example.org/c.git"}},
-		"":                            {Repo: tasks.Repo{Kind: tasks.RepoCopy, Dir: s.Root}},
-	} {
-		got, err := remoteOf(w, j)
-		if got != want || (err != nil) != (want == "") {
-			t.Errorf("%q, %v, want %q", got, err, want)
-		}
-	}
-	own.Repo.Dir = t.TempDir()
-	if _, err := remoteOf(w, own); err == nil || errors.Is(err, remote.ErrNoRemote) || !strings.HasPrefix(err.Error(), "own: ") {
-		t.Errorf("no repository: %v", err)
 	}
 }
 

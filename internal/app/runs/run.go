@@ -26,6 +26,7 @@ import (
 	"github.com/millhand/millhand/internal/app/pulls"
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/app/savedrun"
+	"github.com/millhand/millhand/internal/app/waves"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/signing"
@@ -111,7 +112,7 @@ func (o *Options) Fields() []option.Field {
 		FailOnField(&o.FailOn, option.Outputs),
 		{Name: "record", Group: option.Outputs, To: &o.Record, Usage: "Record the requests and responses of models in `FILE`, for --model replay:FILE"},
 		{Name: "resume", Group: option.Tasks, To: &o.Resume, Usage: "Continue the unfinished jobs of `RUN`: its report directory or id"},
-		AfterField(&o.After, "Count the jobs of `RUN`, a report directory or id, to the earlier waves of the rollout (repeatable)"),
+		waves.Field(&o.After, "Count the jobs of `RUN`, a report directory or id, to the earlier waves of the rollout (repeatable)"),
 		{Name: "replay", Group: option.Tasks, To: &o.Replay, Usage: "Replay the models of `RUN` and compare results and patches: its report directory or id"},
 		{Name: "only-failed", Group: option.Tasks, To: &o.onlyFailed, Usage: "With --resume, start the jobs that did not pass again"},
 		{Name: "accept-changes", Group: option.Tasks, To: &o.acceptChanges, Usage: "With --resume, leave out the jobs whose tasks have changed"},

@@ -112,10 +112,10 @@ func TestMatrixHasEachShardWithJobsOnce(t *testing.T) {
 	}
 }
 
-const waves = "rollout: {waves: [1, 100%]}\n"
+const twoWaves = "rollout: {waves: [1, 100%]}\n"
 
 func TestRolloutIsNoMatrixAndNotesLaterWaves(t *testing.T) {
-	w, out, _ := in(t, manifest(waves))
+	w, out, _ := in(t, manifest(twoWaves))
 	if err := show(t, w, Options{Format: "github-matrix"}); err == nil || !strings.Contains(err.Error(), "can't be combined with a rollout") {
 		t.Errorf("a matrix: %v", err)
 	}

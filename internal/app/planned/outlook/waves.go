@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/millhand/millhand/internal/app/fault"
-	"github.com/millhand/millhand/internal/app/runs"
+	"github.com/millhand/millhand/internal/app/waves"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/text/printable"
@@ -35,14 +35,14 @@ func plannedWaves(ctx context.Context, w world.World, o Options, plan *tasks.Pla
 	if plan.Rollout == nil && len(o.After) == 0 {
 		return nil, nil
 	}
-	saved, err := runs.FindWaves(w, o.Plan.In(w), plan.Name, "", o.After, "")
+	saved, err := waves.Find(w, o.Plan.In(w), plan.Name, "", o.After, "")
 	if err != nil {
 		return nil, fault.Wrap(event.ExitUsage, err)
 	}
 	if plan.Rollout == nil { // only what was named counts
 		saved.OnlyNamed()
 	}
-	r, err := runs.OpenRollout(ctx, w, plan, saved, o.Check)
+	r, err := waves.Open(ctx, w, plan, saved, o.Check)
 	if err != nil {
 		return nil, err
 	}

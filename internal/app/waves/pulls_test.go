@@ -1,12 +1,12 @@
-package runs
+package waves
 
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,8 +16,9 @@ import (
 	"github.com/millhand/millhand/internal/app/exitcode"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/internal/testing/forgetest"
-	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/internal/testing/gittest"
 	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/runner/rollout"
 	"github.com/millhand/millhand/runner/trailers"
@@ -108,37 +109,28 @@ func TestRolloutNeedsItsPullRequests(t *testing.T) {
 	}
 }
 
-func TestResultOfARevertNamesWhatIsLeftToDo(t *testing.T) {
-	var files []string
-	for i := range maxReverted + 2 {
-		files = append(files, fmt.Sprint("f", i))
+func TestOnlyRemotesThatArePushedToAreAsked(t *testing.T) {
+	s := gittest.NewSandbox(t)
+	s.Write("a", "1")
+	s.Commit()
+	w := world.World{Getenv: func(string) string { return "" }, Now: time.Now}
+	own := tasks.Job{Repo: tasks.Repo{Kind: tasks.RepoPath, Dir: s.Root, Name: "own"}}
+	if _, err := remoteOf(w, own); !errors.Is(err, remote.ErrNoRemote) {
+		t.Errorf("a repository without origin: %v", err)
 	}
-	for want, r := range map[string]runner.Reverted{
-		"reverted job one to turn 2: 1 file changed\n  a\x60b\n":        {Job: "one", Turn: 2, Files: []string{"a\x60b"}},
-		"52 files changed\n  f0\n":                                      {Job: "one", Turn: 1, Files: files},
-		"  f49\n  and 2 more\n":                                         {Job: "one", Turn: 1, Files: files},
-		"branch m/one: 1111111111, on top of 2222222222\n":              {Job: "one", Branch: "m/one", Commit: strings.Repeat("1", 40), Previous: strings.Repeat("2", 40)},
-		"branch m/one is unchanged, at 2222222222\n":                    {Job: "one", Branch: "m/one", Previous: strings.Repeat("2", 40)},
-		"replaced files were copied to " + filepath.Join("/r", "old/1"): {Job: "one", Replaced: "old/1"},
-		"the branch on origin is not changed until":                     {Job: "one", Pushed: "origin"},
-		"to the state before the agent started: 0 files changed\n":      {Job: "one"},
+	s.Run("remote", "add", "origin", "https://example.org/a/b.git")
+	for want, j := range map[string]tasks.Job{
+		"https://example.org/a/b.git": own,
+		"https://example.org/c.git":   {Repo: tasks.Repo{Kind: tasks.RepoURL, URL: "https://example.org/c.git"}},
+		"":                            {Repo: tasks.Repo{Kind: tasks.RepoCopy, Dir: s.Root}},
 	} {
-		var out strings.Builder
-		if printReverted(&out, r, "/r"); !strings.Contains(out.String(), want) || !strings.HasSuffix(out.String(), "the verify commands were not run\n") {
-			t.Errorf("%s has no %q", &out, want)
+		got, err := remoteOf(w, j)
+		if got != want || (err != nil) != (want == "") {
+			t.Errorf("%q, %v, want %q", got, err, want)
 		}
 	}
-}
-
-func TestWarningsOfAnotherRunAreOneSafeLine(t *testing.T) {
-	var out strings.Builder
-	s := Warnings{To: &out}
-	for _, e := range []event.Event{{Type: event.WarningIssued, Warning: &event.Warning{Message: "a\x1b[31mb"}}, {Type: event.RunEnded}} {
-		if err := s.Emit(e); err != nil {
-			t.Error(err)
-		}
-	}
-	if text := out.String(); strings.Contains(text, "\x1b") || !strings.HasPrefix(text, "millhand: warning: a") || strings.Count(text, "\n") != 1 {
-		t.Errorf("%q", text)
+	own.Repo.Dir = t.TempDir()
+	if _, err := remoteOf(w, own); err == nil || errors.Is(err, remote.ErrNoRemote) || !strings.HasPrefix(err.Error(), "own: ") {
+		t.Errorf("no repository: %v", err)
 	}
 }
