@@ -7,8 +7,8 @@ import (
 
 	"github.com/millhand/millhand/internal/app/doctor"
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/levels"
 	"github.com/millhand/millhand/internal/app/load"
-	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -28,7 +28,7 @@ func doctorCommand(w world.World) *cli.Command {
 		Name: "doctor", Usage: "Check what works on this machine, and suggest fixes",
 		UsageText: "millhand doctor\nmillhand doctor --fix\nmillhand doctor --manifest millhand.yaml\nmillhand doctor --sandbox require --json",
 		Flags: []cli.Flag{
-			flagOf(runs.SandboxField(&o.mode, "")),
+			flagOf(levels.Field(&o.mode, "")),
 			&cli.StringFlag{Name: "manifest", Destination: &o.manifest, Usage: "Also check the programs of the extensions in `FILE`"},
 			&cli.BoolFlag{Name: "fix", Destination: &o.fix, Usage: "Remove what killed runs left, and make millhand's own directories writable"},
 			jsonFlag(&o.json, "Print one JSON document"),

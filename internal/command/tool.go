@@ -5,7 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/millhand/millhand/internal/app/runs"
+	"github.com/millhand/millhand/internal/app/levels"
 	"github.com/millhand/millhand/internal/app/toolbox"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -21,7 +21,7 @@ func toolCommand(w world.World) *cli.Command {
 			&cli.StringFlag{Name: "dir", Destination: &o.Dir, Usage: "Run the call in the workspace `DIR` (required for a call)"},
 			&cli.StringFlag{Name: "model", Destination: &o.Model, Usage: "Offer the tools that `MODEL` is offered"},
 			jsonFlag(&o.JSON, "Print one JSON document; a call always does"),
-			flagOf(runs.SandboxField(&o.Sandbox, "")),
+			flagOf(levels.Field(&o.Sandbox, "")),
 		),
 		Action: act(o.Parse, func(ctx context.Context) error {
 			if o.Lists() {
@@ -41,7 +41,7 @@ func toolsCommand(w world.World) *cli.Command {
 		Flags: append(flagsOf(o.Fields("full")),
 			&cli.StringFlag{Name: "model", Destination: &o.Model, Usage: "List the tools that `MODEL` is offered"},
 			jsonFlag(&o.JSON, "Print one JSON document, with the JSON Schemas of the tools"),
-			flagOf(runs.SandboxField(&o.Sandbox, "")),
+			flagOf(levels.Field(&o.Sandbox, "")),
 		),
 		Action: act(withoutArguments("tool list"), func(ctx context.Context) error { return toolbox.List(ctx, w, *o) }),
 	}

@@ -6,9 +6,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/levels"
 	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/queue/worker"
-	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/tasks/form"
@@ -33,7 +33,7 @@ func workerCommand(w world.World) *cli.Command {
 				Name: "untrusted", Category: option.Permissions, Destination: &o.Policies.Untrusted,
 				Usage: "Treat the manifests of all runs as untrusted: preset readonly, and no access to this machine or other hosts",
 			},
-			flagOf(runs.SandboxField(&o.Sandbox, option.Permissions)),
+			flagOf(levels.Field(&o.Sandbox, option.Permissions)),
 			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Category: option.Outputs, Destination: &o.Quiet, Usage: "Print errors only"},
 		),
 		Action: act(func(args []string) error { return cmp.Or(noArguments("worker", args), checkServer(o.Server, "worker")) }, func(ctx context.Context) error { return worker.Run(ctx, w, *o) }),

@@ -11,23 +11,9 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/money/daily"
-	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/rundir"
-	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/tasks"
 )
-
-// SandboxMode returns the sandbox mode, given the requested one and the policies.
-func SandboxMode(mode string, set policy.Set) (string, error) {
-	at := set.RequiresSandbox()
-	switch {
-	case at == "" || mode == string(sandbox.Require):
-		return mode, nil
-	case mode == string(sandbox.Auto):
-		return string(sandbox.Require), nil
-	}
-	return "", fault.New(event.ExitUsage, "--sandbox %s not allowed by sandbox (%s): it requires level A; nothing was run", mode, at)
-}
 
 // days are the reservations of a run, one for each policy with a daily budget.
 type days struct {

@@ -10,6 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/app/ci"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
+	"github.com/millhand/millhand/internal/app/levels"
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
@@ -142,11 +143,11 @@ func (r reopened) plan(ctx context.Context, w world.World, o Options) (*tasks.Pl
 // revert reverts the job and writes the reports. No model is opened, and no remote
 // contacted.
 func (r reopened) revert(ctx context.Context, w world.World, o Options, plan *tasks.Plan, to history.Run) (done runner.Reverted, err error) {
-	mode, err := SandboxMode(o.Sandbox, plan.Policies)
+	mode, err := levels.Mode(o.Sandbox, plan.Policies)
 	if err != nil {
 		return done, err
 	}
-	level, state, err := ChooseLevel(ctx, mode, false, Probing(ctx, mode).End)
+	level, state, err := levels.Choose(ctx, mode, false, levels.Probing(ctx, mode).End)
 	if err != nil {
 		return done, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/millhand/millhand/internal/app/ci"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
+	"github.com/millhand/millhand/internal/app/levels"
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/machine"
 	"github.com/millhand/millhand/internal/app/models"
@@ -102,7 +103,7 @@ func New() *Options {
 func (o *Options) Fields() []option.Field {
 	return slices.Concat(o.Plan.JobFields(), o.Prompt.Fields(), o.LogFields(), []option.Field{
 		{Name: "max-time", Group: option.Limits, To: option.Of(&o.Plan.MaxTime, option.Period), Default: load.FromManifest, Usage: "Limit the time of the run to `DURATION`, for example 90m"},
-		SandboxField(&o.Sandbox, option.Permissions),
+		levels.Field(&o.Sandbox, option.Permissions),
 		{Name: "fail-fast", Group: option.Limits, To: &o.failFast, Usage: "Stop scheduling jobs after the first failure"},
 		{Name: "max-failures", Group: option.Limits, To: option.Of(&o.MaxFailures, option.AtLeastOne), Default: "any number", Usage: "Stop scheduling jobs after `N` failures"},
 		{Name: "dry-run", Group: option.Outputs, To: &o.DryRun, Usage: "Print the plan without running it, as millhand plan does"},
@@ -164,7 +165,7 @@ type Checked struct {
 	Key     *signing.Key     // nil if no commit is signed
 	rollout *rollout.Rollout // nil without one
 	sandbox sandbox.Mode     // valid
-	probe   *Probe           // nil before it has started
+	probe   *levels.Probe    // nil before it has started
 }
 
 // With returns what is checked of a plan that was made of this one.
@@ -187,7 +188,7 @@ func CheckRun(ctx context.Context, w world.World, o Options) (c Checked, err err
 	if err := machine.Check(w); err != nil { // the probe needs open files
 		return c, err
 	}
-	probe := Probing(ctx, o.Sandbox)
+	probe := levels.Probing(ctx, o.Sandbox)
 	plan, err := load.Listed(ctx, w, o.Plan, o.Log.Quiet)
 	if err != nil {
 		probe.End()
@@ -198,7 +199,7 @@ func CheckRun(ctx context.Context, w world.World, o Options) (c Checked, err err
 
 // CheckPlan checks everything that a run of a plan needs except repositories and the level of
 // the sandbox.
-func CheckPlan(ctx context.Context, w world.World, o Options, plan *tasks.Plan, probe *Probe) (c Checked, err error) {
+func CheckPlan(ctx context.Context, w world.World, o Options, plan *tasks.Plan, probe *levels.Probe) (c Checked, err error) {
 	c.probe = probe
 	c.Plan, err = o.Prompt.Deliver(machine.FitJobs(plan, machine.OpenFiles(), sandbox.FreeProcesses()), o.Plan.In(w), o.Plan.Untrusted)
 	if err == nil && o.Change != nil {
@@ -210,7 +211,7 @@ func CheckPlan(ctx context.Context, w world.World, o Options, plan *tasks.Plan, 
 	if err := policies.CheckExamples(w, c.Plan); err != nil {
 		return c, err
 	}
-	mode, err := SandboxMode(o.Sandbox, c.Plan.Policies)
+	mode, err := levels.Mode(o.Sandbox, c.Plan.Policies)
 	if err != nil {
 		return c, err
 	}
@@ -243,7 +244,7 @@ func (c Checked) Confine(ctx context.Context, check func(context.Context) error)
 	var refused error
 	var choice sync.WaitGroup
 	choice.Go(func() {
-		level, state, refused = ChooseLevel(ctx, string(c.sandbox), c.Plan.UsesBash() || c.Plan.StartsProcesses(), c.probe.result)
+		level, state, refused = levels.Choose(ctx, string(c.sandbox), c.Plan.UsesBash() || c.Plan.StartsProcesses(), c.probe.Found)
 		if refused != nil {
 			stop(refused)
 		}
@@ -523,52 +524,4 @@ func followLog(log *view.Log, dir string, out *rundir.Dir) (stop func()) {
 		ticker.Stop()
 		end()
 	}
-}
-
-// Probe determines the levels of sandbox on this machine.
-type Probe struct {
-	found       sandbox.Found
-	known, rest sync.WaitGroup
-}
-
-// Probing starts a probe, unless mode needs none. The caller waits for its end.
-func Probing(ctx context.Context, mode string) *Probe {
-	p := &Probe{}
-	if m := sandbox.Mode(mode); m == sandbox.Auto || m == sandbox.Require {
-		p.known.Go(func() { p.found = sandbox.ProbeEarly(ctx, "", &p.rest) })
-	}
-	return p
-}
-
-// result waits for the result.
-func (p *Probe) result() sandbox.Found {
-	p.known.Wait()
-	return p.found
-}
-
-// End waits for the end, which is later, and returns the result.
-func (p *Probe) End() sandbox.Found {
-	defer p.rest.Wait()
-	return p.result()
-}
-
-// ChooseLevel determines the sandbox level of commands on this machine, which probe has
-// examined. It fails if the mode does not allow that level.
-func ChooseLevel(ctx context.Context, mode string, shell bool, probe func() sandbox.Found) (sandbox.Level, sandbox.State, error) {
-	m := sandbox.Mode(mode)
-	if err := m.Check(); err != nil {
-		return sandbox.None, sandbox.State{}, fault.Wrap(event.ExitUsage, err)
-	}
-	found := probe()
-	if ctx.Err() != nil {
-		return sandbox.None, sandbox.State{}, context.Cause(ctx)
-	}
-	level, err := sandbox.Choose(m, shell, found)
-	if err == nil && level == sandbox.Partial {
-		err = sandbox.Adopt()
-	}
-	if err != nil {
-		return level, sandbox.State{}, fault.Wrap(event.ExitPolicy, err)
-	}
-	return level, found.State(level), nil
 }

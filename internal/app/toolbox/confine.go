@@ -10,9 +10,9 @@ import (
 	"slices"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/levels"
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/machine"
-	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
@@ -70,11 +70,11 @@ func ground(ctx context.Context, w world.World, o load.ProfileOptions, sandboxFl
 	if err != nil {
 		return g, "", err
 	}
-	mode, err := runs.SandboxMode(sandboxFlag, opts.Policies)
+	mode, err := levels.Mode(sandboxFlag, opts.Policies)
 	if err != nil {
 		return g, "", err
 	}
-	level, state, err := runs.ChooseLevel(ctx, mode, !env.Profile.Hides("bash") || set.extends(), runs.Probing(ctx, mode).End)
+	level, state, err := levels.Choose(ctx, mode, !env.Profile.Hides("bash") || set.extends(), levels.Probing(ctx, mode).End)
 	if err != nil {
 		return g, "", err
 	}

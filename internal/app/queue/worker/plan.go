@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/levels"
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/app/queue/queued"
-	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -50,7 +50,7 @@ type worker struct {
 	host  string
 	began time.Time
 	dir   string // private directory for runs and jobs
-	probe *runs.Probe
+	probe *levels.Probe
 
 	accounts *models.Accounts  // of providers, for all jobs
 	pauses   chan announcement // of these

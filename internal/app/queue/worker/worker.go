@@ -18,11 +18,11 @@ import (
 
 	"github.com/millhand/millhand/internal/app/exitcode"
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/levels"
 	"github.com/millhand/millhand/internal/app/machine"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/app/queue/queued"
-	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
@@ -47,7 +47,7 @@ func Run(ctx context.Context, w world.World, o Options) error {
 		refused: map[string]string{}, stopped: map[string]bool{}, pauses: make(chan announcement, 16), changed: make(chan struct{}, 1),
 	}
 	k.accounts = models.NewAccounts(w.Now, w.Proxy, k.announces)
-	k.probe = runs.Probing(ctx, o.Sandbox)
+	k.probe = levels.Probing(ctx, o.Sandbox)
 	defer k.probe.End()
 	k.host, _ = os.Hostname() // only for people
 	var random [4]byte
