@@ -79,6 +79,12 @@ type Log struct {
 // commands.
 func NewLog(out io.Writer, allowed ...string) *Log { return &Log{out: out, allowed: allowed} }
 
+// IsLog reports whether a writer is the log of the action: it runs the command, and has both of its streams.
+func IsLog(w io.Writer) bool {
+	_, ok := w.(*Log)
+	return ok
+}
+
 // maxLine is the maximum number of buffered bytes of a line. A longer line is split into
 // several, which are all checked.
 const maxLine = 64 << 10

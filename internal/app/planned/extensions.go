@@ -1,5 +1,5 @@
-// Package planned describes what a plan will start and write, as documents and as text. It
-// starts nothing, and makes no plan.
+// Package planned describes what a plan will start and write, as documents and as text, and which of its work would be lost or is
+// impossible. It starts nothing, and makes no plan.
 package planned
 
 import (

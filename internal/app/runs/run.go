@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/action"
 	"github.com/millhand/millhand/internal/app/ci"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
@@ -22,10 +23,12 @@ import (
 	"github.com/millhand/millhand/internal/app/machine"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/option"
+	"github.com/millhand/millhand/internal/app/planned"
 	"github.com/millhand/millhand/internal/app/policies"
 	"github.com/millhand/millhand/internal/app/pricetable"
 	"github.com/millhand/millhand/internal/app/pulls"
 	"github.com/millhand/millhand/internal/app/queue"
+	"github.com/millhand/millhand/internal/app/result"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/waves"
 	"github.com/millhand/millhand/internal/app/world"
@@ -39,7 +42,6 @@ import (
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/report"
-	"github.com/millhand/millhand/report/summary"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/runner/agent"
 	"github.com/millhand/millhand/runner/history"
@@ -290,7 +292,7 @@ type Starting struct {
 	History history.Run        // what earlier processes did; the zero value for a new run
 	fork    *savedsession.Fork // nil unless the run is forked from another
 	Claim   func() (*rundir.Dir, error)
-	Print   func(world.World, *report.Report, string) // the result; nil for the table, or as options choose
+	Print   result.Printer // nil for the table, or as options choose
 
 	Queued  *queue.Claim                          // whose job this is; nil for a run of this process alone
 	Private *sandbox.Private                      // files of the system, found for other jobs of its run; nil to search for them
@@ -333,19 +335,19 @@ func Start(ctx context.Context, w world.World, o Options, c Checked, s Starting)
 		return err
 	}
 	trees := ready.Trees(plan)
-	print := PrintText
+	print := result.Printer(result.Text)
 	switch {
 	case o.Plan.Prompt != nil:
-		print = o.printMessage
+		print = result.Message(o.Log.Quiet, len(o.Prompt.Setup) > 0)
 		if s.History.Past == nil || s.fork != nil {
 			out.KeepManifest(known.JSON(o.Plan.Prompt))
 		}
 	case s.Print != nil:
 		print = s.Print
 	case o.JSON:
-		print = o.printJSON
+		print = result.JSON(o.Log.Quiet)
 	case o.Log.Quiet:
-		print = printBrief
+		print = result.Brief
 	}
 	savedrun.Prove(ctx, out, plan.Evidence, c.Key)
 	ledger := s.join(out)
@@ -395,7 +397,7 @@ func Start(ctx context.Context, w world.World, o Options, c Checked, s Starting)
 		Stops:     runner.Stops{MaxFailures: o.MaxFailures, Rollout: c.rollout},
 		FailOn:    o.FailOn,
 		Costs:     runner.Costs{Spent: day.set, Ledger: ledger},
-	}, s.Log, print, slices.Concat(plan.Notes, clients.Warnings(), warnOnRunner(w, plan), c.Models.Warnings(), ready.Warnings()))
+	}, s.Log, print, slices.Concat(plan.Notes, clients.Warnings(), planned.WarnOnRunner(w, plan, action.IsLog(w.Err)), c.Models.Warnings(), ready.Warnings()))
 }
 
 // join makes a job of a queue store its events there, and share the run's budget.
@@ -426,37 +428,10 @@ func Sweep(ctx context.Context, w world.World, out *rundir.Dir, ready *preflight
 	}
 }
 
-// PrintText prints the result of a run for people: the report and its directory.
-func PrintText(w world.World, rep *report.Report, dir string) {
-	if isAction(w) {
-		rep = withoutReasons(rep)
-	}
-	summary.PaintedText(w.Out, rep, view.Outcomes(w.Out, w.Getenv)) //nolint:errcheck // see output
-	fmt.Fprintf(w.Out, "\nreports: %s\n", printable.Text(dir))
-	if rel, err := filepath.Rel(w.Dir, dir); err == nil && filepath.IsLocal(rel) {
-		dir = rel
-	}
-	fmt.Fprintf(w.Out, "show them: millhand report show %s, or open %[1]s/report.html\n", printable.Text(view.Quote(dir)))
-}
-
-// printBrief prints the result of a run in one line; the log has the reasons of failures.
-func printBrief(w world.World, rep *report.Report, _ string) {
-	summary.Brief(w.Out, rep) //nolint:errcheck // as above
-}
-
-// printJSON prints the result of a run as one JSON document.
-func (o *Options) printJSON(w world.World, rep *report.Report, dir string) {
-	report.JSON(w.Out, rep) //nolint:errcheck // as above
-	if o.Log.Quiet {
-		return
-	}
-	fmt.Fprintf(w.Err, "reports: %s\n", printable.Text(dir))
-}
-
 // execute runs the plan, writes the reports and prints the result.
 func execute(
 	ctx context.Context, w world.World, dir string, out *rundir.Dir, plan *tasks.Plan, clients *forges.Clients, o runner.Options, log *view.Log,
-	print func(world.World, *report.Report, string), warnings []string,
+	print result.Printer, warnings []string,
 ) error {
 	o.Dir, o.Work, o.Trees = out.Files(), out.Work(), site.Trees{Left: out.Leave, Discard: out.Discard}
 	if o.Keep {
@@ -502,10 +477,10 @@ func execute(
 	pulls.Annotate(ctx, clients.Open, fold.Final(), out.Files().FS(), described, o.Redact, clients.Notify)
 	unwritten := out.Finish(emit, events, fold, o.Broken)
 	stop()
-	annotate(w, log, fold.Report(), dir)
+	result.Annotate(w, log, fold.Report(), dir)
 	w.KeepResult(out.Path())
 	print(w, fold.Report(), out.Path())
-	adviseProfiles(w, fold.Report()) // also with --quiet: such a job passed and did nothing
+	result.AdviseProfiles(w, fold.Report()) // also with --quiet: such a job passed and did nothing
 	if unwritten != nil {
 		return fault.Wrap(event.Worst([]event.Exit{exit, event.ExitInternal}), unwritten)
 	}

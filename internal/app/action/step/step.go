@@ -15,7 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/app/action"
 	"github.com/millhand/millhand/internal/app/exitcode"
 	"github.com/millhand/millhand/internal/app/fault"
-	"github.com/millhand/millhand/internal/app/runs"
+	"github.com/millhand/millhand/internal/app/planned"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
@@ -350,7 +350,7 @@ func (s *Step) annotateOnRunner(rep *report.Report) {
 		return
 	}
 	for _, w := range rep.Warnings {
-		if w.Job == nil && strings.Contains(w.Message, runs.OnlyHere) {
+		if w.Job == nil && strings.Contains(w.Message, planned.OnlyHere) {
 			s.warn("%s", w.Message)
 		}
 	}

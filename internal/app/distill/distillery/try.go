@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/app/exitcode"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/load"
+	"github.com/millhand/millhand/internal/app/result"
 	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -64,7 +65,7 @@ func (d *distillery) makeScript(ctx context.Context) error {
 	d.result.CostUSD = rep.Run.Totals.CostUSD
 	if rep.Jobs[0].Outcome != event.Passed {
 		if !d.given.Of.JSON {
-			runs.PrintText(d.world, rep, d.reports)
+			result.Text(d.world, rep, d.reports)
 		}
 		return fault.Silent(rep.Run.ExitCode)
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/millhand/millhand/internal/app/planned"
 	"github.com/millhand/millhand/internal/app/policies"
 	"github.com/millhand/millhand/internal/app/pricetable"
-	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/text/figures"
@@ -101,7 +100,7 @@ func Validate(ctx context.Context, w world.World, o load.Options) error {
 	if err := errors.Join(policies.CheckExamples(w, plan), models.New(plan, w.Getenv, w.Now, w.Proxy, pricetable.Saved(w)).Unpriced()); err != nil {
 		return err
 	}
-	printNotes(w, plan, slices.Concat(runs.NoteProfiles(plan), runs.NoteOnRunner(w, plan))...)
+	printNotes(w, plan, slices.Concat(planned.NoteProfiles(plan), planned.NoteOnRunner(w, plan))...)
 	for _, l := range models.New(plan, w.Getenv, w.Now, w.Proxy, pricetable.Saved(w)).Logins() {
 		if l.Err != nil {
 			fmt.Fprintln(w.Err, printable.Text("warning: "+l.Err.Error()))

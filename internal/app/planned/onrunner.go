@@ -1,17 +1,12 @@
-package runs
+package planned
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/millhand/millhand/internal/app/ci"
 	"github.com/millhand/millhand/internal/app/world"
-	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/figures"
-	"github.com/millhand/millhand/internal/text/printable"
-	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -60,24 +55,6 @@ func NoteProfiles(plan *tasks.Plan) []string {
 	return notes
 }
 
-// adviseProfiles prints what to write for the tasks whose profile was probably forgotten, as the last lines of a run.
-func adviseProfiles(w world.World, rep *report.Report) {
-	var seen []string
-	for _, j := range rep.Jobs {
-		texts := j.Warnings
-		if j.ReasonCode == event.CodeProfile {
-			texts = []string{j.Reason}
-		}
-		for _, text := range texts {
-			line := j.Task + ": " + text
-			if strings.Contains(text, permission.SetProfile) && !slices.Contains(seen, line) {
-				seen = append(seen, line)
-				fmt.Fprintln(w.Err, "millhand: "+printable.Text(line))
-			}
-		}
-	}
-}
-
 // locationOf names where the work of a job is.
 func locationOf(j tasks.Job) string {
 	if j.Commit == nil {
@@ -104,8 +81,8 @@ const (
 	toPublish = "set publish: push or pr, or publish: patch and upload the report directory"
 )
 
-// warnOnRunner returns the warning of a run with jobs of [onRunner], if there are any.
-func warnOnRunner(w world.World, plan *tasks.Plan) []string {
+// WarnOnRunner returns the warning of a run with jobs of [onRunner], if there are any. byAction is whether the GitHub action runs it.
+func WarnOnRunner(w world.World, plan *tasks.Plan, byAction bool) []string {
 	jobs := onRunner(w, plan)
 	if len(jobs) == 0 {
 		return nil
@@ -114,7 +91,7 @@ func warnOnRunner(w world.World, plan *tasks.Plan) []string {
 	if more := len(jobs) - 1; more > 0 {
 		where += " (and those of " + figures.Count(more, "other job") + ")"
 	}
-	if isAction(w) {
+	if byAction {
 		fix = "set the input publish to push or pr, or to patch and upload steps.ID.outputs.report-dir, where ID is the id of this step"
 	}
 	return []string{where + OnlyHere + fix}

@@ -1,4 +1,4 @@
-package runs
+package result
 
 import (
 	"slices"
@@ -9,10 +9,10 @@ import (
 	"github.com/millhand/millhand/report"
 )
 
-// annotate adds annotations of failed jobs and of warnings to the log of a GitHub step. Paths of manifests are relative to dir. The
+// Annotate adds annotations of failed jobs and of warnings to the log of a GitHub step. Paths of manifests are relative to dir. The
 // action annotates its log itself: it passes no commands of a run on.
-func annotate(w world.World, log *view.Log, rep *report.Report, dir string) {
-	if isAction(w) || !log.Annotated(false) {
+func Annotate(w world.World, log *view.Log, rep *report.Report, dir string) {
+	if action.IsLog(w.Err) || !log.Annotated(false) {
 		return
 	}
 	where := action.Checkout{Repository: w.Getenv("GITHUB_WORKSPACE"), Dir: dir}
@@ -24,12 +24,6 @@ func annotate(w world.World, log *view.Log, rep *report.Report, dir string) {
 	for _, a := range all {
 		out.Annotate(a)
 	}
-}
-
-// isAction reports whether the action runs the command. Its log has both streams.
-func isAction(w world.World) bool {
-	_, ok := w.Err.(*action.Log)
-	return ok
 }
 
 // withoutReasons returns a report without the reasons of jobs, which the log of the run has.
