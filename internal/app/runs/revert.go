@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/app/levels"
 	"github.com/millhand/millhand/internal/app/load"
+	"github.com/millhand/millhand/internal/app/repos"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -152,13 +153,13 @@ func (r reopened) revert(ctx context.Context, w world.World, o Options, plan *ta
 		return done, err
 	}
 	only := plan.Only(func(id string) bool { return id == to.Only() })
-	key, err := signingKey(ctx, w, only)
+	key, err := repos.Key(ctx, w, only)
 	if err != nil {
 		return done, err
 	}
 	known := w.Redactor(plan, key.Secret())
-	at := Look(w, forges.Hosts(w, plan, known.Hold))
-	at.Local, at.History, at.Signing = true, to, signs(w, key)
+	at := repos.Look(w, forges.Hosts(w, plan, known.Hold))
+	at.Local, at.History, at.Signing = true, to, repos.Signing(w, key)
 	ready, err := preflight.Check(ctx, only, at)
 	if err != nil {
 		return done, fault.New(event.ExitUsage, "%s; nothing was changed", known.Text(err.Error()))

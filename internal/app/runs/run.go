@@ -28,6 +28,7 @@ import (
 	"github.com/millhand/millhand/internal/app/pricetable"
 	"github.com/millhand/millhand/internal/app/pulls"
 	"github.com/millhand/millhand/internal/app/queue"
+	"github.com/millhand/millhand/internal/app/repos"
 	"github.com/millhand/millhand/internal/app/result"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/waves"
@@ -234,7 +235,7 @@ func CheckPlan(ctx context.Context, w world.World, o Options, plan *tasks.Plan, 
 	if c.custom, err = CustomTools(c.Plan); err != nil {
 		return c, err
 	}
-	c.Key, err = signingKey(ctx, w, c.Plan)
+	c.Key, err = repos.Key(ctx, w, c.Plan)
 	return c, err
 }
 
@@ -326,7 +327,7 @@ func Start(ctx context.Context, w world.World, o Options, c Checked, s Starting)
 	clients := &forges.Clients{World: w, Hosts: forges.Hosts(w, plan, known.Hold), Notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }}
 	var ready *preflight.Result
 	level, state, err := c.Confine(ctx, func(ctx context.Context) (err error) {
-		plan, ready, err = Preflight(ctx, w, plan, c.Key, s, o.Log.Quiet, known, clients)
+		plan, ready, err = repos.Check(ctx, w, plan, repos.Run{ID: s.ID, History: s.History, Fork: s.fork, Key: c.Key, Queued: s.Queued != nil}, o.Log.Quiet, known, clients)
 		event.Prepare() // the probe of the sandbox is slower
 		return err
 	})

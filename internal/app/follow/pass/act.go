@@ -11,6 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/app/ci"
 	"github.com/millhand/millhand/internal/app/follow"
 	"github.com/millhand/millhand/internal/app/forges"
+	"github.com/millhand/millhand/internal/app/repos"
 	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
@@ -196,7 +197,7 @@ func (p *followed) rebaseWithoutModel(ctx context.Context) (done runner.Rebased,
 	pulls := &forges.Clients{World: p.World, Hosts: forges.Hosts(p.World, c.Plan, known.Hold), Notify: p.note}
 	var ready *preflight.Result
 	level, state, err := c.Confine(ctx, func(ctx context.Context) (err error) {
-		_, ready, err = runs.Preflight(ctx, p.World, only, c.Key, runs.Starting{ID: r.Past.Run.ID, History: rebased}, true, known, pulls)
+		_, ready, err = repos.Check(ctx, p.World, only, repos.Run{ID: r.Past.Run.ID, History: rebased, Key: c.Key}, true, known, pulls)
 		return err
 	})
 	defer func() { ready.Close() }() // may be nil

@@ -8,7 +8,7 @@ import (
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/app/models"
-	"github.com/millhand/millhand/internal/app/runs"
+	"github.com/millhand/millhand/internal/app/repos"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
@@ -56,7 +56,7 @@ func maxRunCost(m *models.Set, notes map[string]note) *money.USD {
 func look(ctx context.Context, w world.World, plan *tasks.Plan, local bool) (notes map[string]note, setups map[string]setupNote, refused int, err error) {
 	known := w.Redactor(plan)
 	hosts := forges.Hosts(w, plan, known.Hold)
-	at := runs.Look(w, hosts)
+	at := repos.Look(w, hosts)
 	at.Forge = (&forges.Clients{World: w, Hosts: hosts}).Open
 	at.Local = local
 	ready, err := preflight.Check(ctx, plan, at)

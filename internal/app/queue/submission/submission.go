@@ -21,7 +21,7 @@ import (
 	"github.com/millhand/millhand/internal/app/pricetable"
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/app/queue/queued"
-	"github.com/millhand/millhand/internal/app/runs"
+	"github.com/millhand/millhand/internal/app/repos"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission/policy"
@@ -111,7 +111,7 @@ func queueRefused(err error) error {
 func submitPreflight(ctx context.Context, w world.World, plan *tasks.Plan, id string, quiet bool) error {
 	known := w.Redactor(plan)
 	pulls := &forges.Clients{World: w, Hosts: forges.Hosts(w, plan, known.Hold), Notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }}
-	_, ready, err := runs.Preflight(ctx, w, plan, nil, runs.Starting{ID: id}, quiet, known, pulls)
+	_, ready, err := repos.Check(ctx, w, plan, repos.Run{ID: id}, quiet, known, pulls)
 	if err != nil {
 		return err
 	}

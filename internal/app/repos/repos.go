@@ -1,4 +1,6 @@
-package runs
+// Package repos checks the repositories of a plan before its jobs run, by package preflight, with the credentials, keys and caches of this
+// process. It also opens the key with which their commits are signed.
+package repos
 
 import (
 	"context"
@@ -15,18 +17,29 @@ import (
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/runner/ending"
+	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/preflight"
+	"github.com/millhand/millhand/runner/savedsession"
 	"github.com/millhand/millhand/tasks"
 )
 
-// Preflight checks the repositories of a run's plan, reserves the run's branches and logs
+// Run is the run whose repositories are checked.
+type Run struct {
+	ID      string
+	History history.Run        // what earlier processes did; the zero value for a new run
+	Fork    *savedsession.Fork // nil unless the run is forked from another
+	Key     *signing.Key       // nil if no commit is signed
+	Queued  bool               // a queue delivers its jobs: each to one worker at a time, and to the next one if that hangs
+}
+
+// Check checks the repositories of a run's plan, reserves the run's branches and logs
 // the progress of fetching. It returns the plan, with another branch if the run is a fork and its branch exists.
-func Preflight(ctx context.Context, w world.World, plan *tasks.Plan, key *signing.Key, s Starting, quiet bool, known *redact.Redactor, pulls *forges.Clients) (*tasks.Plan, *preflight.Result, error) {
+func Check(ctx context.Context, w world.World, plan *tasks.Plan, r Run, quiet bool, known *redact.Redactor, pulls *forges.Clients) (*tasks.Plan, *preflight.Result, error) {
 	look := Look(w, pulls.Hosts)
 	look.Forge = pulls.Open
-	look.Signing = signs(w, key)
-	look.Run, look.History = s.ID, s.History
-	if s.Queued == nil { // a queue delivers a job to one worker at a time, and to the next one if that hangs
+	look.Signing = Signing(w, r.Key)
+	look.Run, look.History = r.ID, r.History
+	if !r.Queued {
 		look.Reserve = filepath.Join(w.CacheDir(), "branches")
 	}
 	if !quiet {
@@ -40,8 +53,8 @@ func Preflight(ctx context.Context, w world.World, plan *tasks.Plan, key *signin
 		}
 	}
 	ready, err := preflight.Check(ctx, plan, look)
-	for s.fork != nil && err != nil {
-		next, ok := s.fork.NextBranch(plan, err)
+	for r.Fork != nil && err != nil {
+		next, ok := r.Fork.NextBranch(plan, err)
 		if !ok {
 			break
 		}
@@ -54,7 +67,7 @@ func Preflight(ctx context.Context, w world.World, plan *tasks.Plan, key *signin
 		return plan, nil, fault.New(interrupt.Exit, "%w; nothing was run", interrupt)
 	case ctx.Err() != nil:
 		return plan, nil, fault.New(event.ExitDeadline, "%w; nothing was run", context.Cause(ctx))
-	case err != nil && s.Queued != nil:
+	case err != nil && r.Queued:
 		return plan, nil, err
 	case err != nil:
 		return plan, nil, fault.New(event.ExitUsage, "%s; nothing was run", known.Text(err.Error()))

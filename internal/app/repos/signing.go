@@ -1,4 +1,4 @@
-package runs
+package repos
 
 import (
 	"context"
@@ -13,9 +13,9 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// signingKey opens the key for the commits and the evidence of a plan before anything is
+// Key opens the key for the commits and the evidence of a plan before anything is
 // sent; nil if none is signed.
-func signingKey(ctx context.Context, w world.World, plan *tasks.Plan) (*signing.Key, error) {
+func Key(ctx context.Context, w world.World, plan *tasks.Plan) (*signing.Key, error) {
 	var formats []tasks.Sign
 	for _, j := range plan.Jobs {
 		if c := j.Commit; c.Signed() && j.Publish != tasks.PublishPatch && j.Skip == "" && !slices.Contains(formats, c.Sign) {
@@ -43,8 +43,8 @@ func signingKey(ctx context.Context, w world.World, plan *tasks.Plan) (*signing.
 	return key, nil
 }
 
-// signs returns how commits are signed by a key, which may be nil.
-func signs(w world.World, key *signing.Key) preflight.Signing {
+// Signing returns how commits are signed by a key, which may be nil.
+func Signing(w world.World, key *signing.Key) preflight.Signing {
 	if key == nil {
 		return preflight.Signing{}
 	}
