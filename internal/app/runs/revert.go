@@ -16,7 +16,6 @@ import (
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/printable"
@@ -50,59 +49,32 @@ func (o *RevertOptions) Parse(args []string) error {
 	return nil
 }
 
-// reopened is the report directory of a run that is changed, with what the run did.
-type reopened struct {
-	Out  *rundir.Dir
-	dir  string
-	Past *history.Past
-}
-
-// Reopen locks the report directory of a run and reads its events. The caller closes the
-// directory.
-func Reopen(ctx context.Context, w world.World, run string) (r reopened, err error) {
-	if r.dir, err = savedrun.Find(run); err != nil {
-		return r, fault.Wrap(event.ExitUsage, err)
-	}
-	if r.Out, err = rundir.Reopen(ctx, r.dir, w.Clock()); err != nil {
-		return r, fault.Wrap(event.ExitUsage, err)
-	}
-	r.Past = &history.Past{}
-	if _, err = r.Out.Events(r.Past.Emit); err == nil && r.Past.Run == nil {
-		err = errors.New("the run has no events")
-	}
-	if err != nil {
-		r.Out.Close()
-		return r, fault.New(event.ExitUsage, "read the events of %s: %w; nothing was changed", r.dir, err)
-	}
-	return r, nil
-}
-
 // Revert reverts a job of a run.
 func Revert(ctx context.Context, w world.World, given RevertOptions) error {
-	r, err := Reopen(ctx, w, given.run)
+	r, err := savedrun.Reopen(ctx, w, given.run)
 	if err != nil {
 		return err
 	}
-	defer CloseRun(w, r.Out)
+	defer savedrun.Close(w, r.Out)
 	if given.job == "" && len(r.Past.Run.Jobs) == 1 {
 		given.job = r.Past.Run.Jobs[0].ID
 	}
 	if err := named(r.Past.Run, given.job, "revert"); err != nil {
 		return fault.New(event.ExitUsage, "%w; nothing was changed", err)
 	}
-	to, err := savedsession.RevertTo(r.Past, r.dir, given.job, *given.Turn)
+	to, err := savedsession.RevertTo(r.Past, r.Dir, given.job, *given.Turn)
 	if err != nil {
-		return fault.New(event.ExitUsage, "revert %s: %w; nothing was changed", r.dir, err)
+		return fault.New(event.ExitUsage, "revert %s: %w; nothing was changed", r.Dir, err)
 	}
-	o, err := r.Options()
+	o, err := Invoked(r)
 	if err != nil {
-		return fault.New(event.ExitUsage, "revert %s: %w; nothing was changed", r.dir, err)
+		return fault.New(event.ExitUsage, "revert %s: %w; nothing was changed", r.Dir, err)
 	}
-	plan, err := r.plan(ctx, w, o)
+	plan, err := revertedPlan(ctx, w, r, o)
 	if err != nil {
 		return err
 	}
-	done, err := r.revert(ctx, w, o, plan, to)
+	done, err := revert(ctx, w, r, o, plan, to)
 	if err != nil {
 		return err
 	}
@@ -117,8 +89,8 @@ func Revert(ctx context.Context, w world.World, given RevertOptions) error {
 	return nil
 }
 
-// Options returns those that the run was started with.
-func (r reopened) Options() (Options, error) {
+// Invoked returns the options that the run was started with.
+func Invoked(r savedrun.Reopened) (Options, error) {
 	o, err := Resumed(*New(), r.Past.Run)
 	if err == nil && o.Prompt.Text != nil {
 		o.Plan.Prompt, err = r.Out.Manifest()
@@ -126,8 +98,8 @@ func (r reopened) Options() (Options, error) {
 	return o, err
 }
 
-// plan loads the plan of the run, which must be as it was.
-func (r reopened) plan(ctx context.Context, w world.World, o Options) (*tasks.Plan, error) {
+// revertedPlan loads the plan of the run, which must be as it was.
+func revertedPlan(ctx context.Context, w world.World, r savedrun.Reopened, o Options) (*tasks.Plan, error) {
 	plan, err := load.Plan(ctx, w, o.Plan)
 	if err != nil {
 		return nil, err
@@ -136,14 +108,14 @@ func (r reopened) plan(ctx context.Context, w world.World, o Options) (*tasks.Pl
 		return nil, fault.Wrap(event.ExitUsage, err)
 	}
 	if _, err := Compare(r.Past, plan, false); err != nil {
-		return nil, fault.New(event.ExitUsage, "revert %s: %w; nothing was changed", r.dir, err)
+		return nil, fault.New(event.ExitUsage, "revert %s: %w; nothing was changed", r.Dir, err)
 	}
 	return plan, nil
 }
 
 // revert reverts the job and writes the reports. No model is opened, and no remote
 // contacted.
-func (r reopened) revert(ctx context.Context, w world.World, o Options, plan *tasks.Plan, to history.Run) (done runner.Reverted, err error) {
+func revert(ctx context.Context, w world.World, r savedrun.Reopened, o Options, plan *tasks.Plan, to history.Run) (done runner.Reverted, err error) {
 	mode, err := levels.Mode(o.Sandbox, plan.Policies)
 	if err != nil {
 		return done, err
@@ -170,12 +142,12 @@ func (r reopened) revert(ctx context.Context, w world.World, o Options, plan *ta
 	if err := r.Out.Begin(r.Past.Run.ID, level, trees, 1); err != nil {
 		return done, fault.Wrap(event.ExitUsage, err)
 	}
-	Sweep(ctx, w, r.Out, ready, true)
+	repos.Sweep(ctx, w, r.Out, ready, true)
 	events, fold := r.Out.Log(), &report.Fold{}
 	if _, err := r.Out.Events(fold.Emit); err != nil {
 		return done, fault.Wrap(event.ExitUsage, err)
 	}
-	stream := event.NewStream(w.Now, events, fold, Warnings{w.Err})
+	stream := event.NewStream(w.Now, events, fold, savedrun.Warnings{To: w.Err})
 	stream.Continue(r.Past.Last.Seq)
 	emit := event.Redacted(known.JSON, stream.Emit)
 	broken := func() error { return errors.Join(events.Err(), stream.Err()) }
@@ -206,17 +178,6 @@ func (r reopened) revert(ctx context.Context, w world.World, o Options, plan *ta
 		return done, fault.New(event.ExitPublish, "revert job %s: %s", to.Only(), known.Text(err.Error()))
 	}
 	return done, nil
-}
-
-// Warnings is a sink that prints warnings.
-type Warnings struct{ To io.Writer }
-
-// Emit always returns nil.
-func (s Warnings) Emit(e event.Event) error {
-	if e.Warning != nil {
-		fmt.Fprintln(s.To, printable.Text("millhand: warning: "+e.Warning.Message))
-	}
-	return nil
 }
 
 // maxReverted is the maximum number of files that are printed.

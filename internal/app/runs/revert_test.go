@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/runner"
 )
 
@@ -29,18 +28,5 @@ func TestResultOfARevertNamesWhatIsLeftToDo(t *testing.T) {
 		if printReverted(&out, r, "/r"); !strings.Contains(out.String(), want) || !strings.HasSuffix(out.String(), "the verify commands were not run\n") {
 			t.Errorf("%s has no %q", &out, want)
 		}
-	}
-}
-
-func TestWarningsOfAnotherRunAreOneSafeLine(t *testing.T) {
-	var out strings.Builder
-	s := Warnings{To: &out}
-	for _, e := range []event.Event{{Type: event.WarningIssued, Warning: &event.Warning{Message: "a\x1b[31mb"}}, {Type: event.RunEnded}} {
-		if err := s.Emit(e); err != nil {
-			t.Error(err)
-		}
-	}
-	if text := out.String(); strings.Contains(text, "\x1b") || !strings.HasPrefix(text, "millhand: warning: a") || strings.Count(text, "\n") != 1 {
-		t.Errorf("%q", text)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -317,7 +316,7 @@ func Start(ctx context.Context, w world.World, o Options, c Checked, s Starting)
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)
 	}
-	defer CloseRun(w, out)
+	defer savedrun.Close(w, out)
 	if text := out.Unfinished(s.ID); text != "" && !o.Log.Quiet {
 		fmt.Fprintln(w.Err, printable.Text("millhand: warning: "+text))
 	}
@@ -363,7 +362,7 @@ func Start(ctx context.Context, w world.World, o Options, c Checked, s Starting)
 			return fault.New(event.ExitUsage, "%w; nothing was run", err)
 		}
 	}
-	Sweep(ctx, w, out, ready, o.Log.Quiet)
+	repos.Sweep(ctx, w, out, ready, o.Log.Quiet)
 	c.Models.Hold = known.Hold
 	placeholders := []model.Placeholder{{Name: "work", Value: out.Work()}, {Name: "reports", Value: out.Files().Path()}, {Name: "run", Value: s.ID}}
 	end, err := c.Models.Begin(placeholders, func(text string) string { return cleaned(known, text) }, o.Record)
@@ -408,25 +407,6 @@ func (s *Starting) join(out *rundir.Dir) money.Ledger {
 	}
 	out.CopyEvents(s.Record)
 	return s.Queued.Ledger()
-}
-
-// Sweep removes what killed runs left in TMPDIR and in the repositories of this run. What
-// can't be removed does not prevent the run.
-func Sweep(ctx context.Context, w world.World, out *rundir.Dir, ready *preflight.Result, quiet bool) {
-	removed, err := rundir.Sweep(filepath.Dir(out.Work()), ready.Worktrees(), w.Now())
-	err = errors.Join(err, ready.RemoveWorktrees(ctx, func(tree string) bool {
-		// This run has no worktrees yet: one in its directory was of a killed process of it.
-		return rundir.IsGone(tree) || filepath.Dir(filepath.Dir(tree)) == out.Work()
-	}))
-	if quiet {
-		return
-	}
-	for _, l := range removed {
-		fmt.Fprintln(w.Err, "removed "+l.String())
-	}
-	if err != nil {
-		fmt.Fprintln(w.Err, printable.Text("millhand: "+err.Error()))
-	}
 }
 
 // execute runs the plan, writes the reports and prints the result.

@@ -1,4 +1,4 @@
-// Package savedrun finds and reads runs that have left a report directory, writes the evidence of a run, and
+// Package savedrun finds, reads and reopens runs that have left a report directory, writes the evidence of a run, and
 // checks that a run which continues has the evidence of the earlier one. It starts and publishes nothing.
 package savedrun
 

@@ -162,16 +162,16 @@ func (p *followed) rebase(ctx context.Context) (done bool, err error) {
 
 // rebaseWithoutModel rebases the commits of the job in a process of the run of its own.
 func (p *followed) rebaseWithoutModel(ctx context.Context) (done runner.Rebased, err error) {
-	r, err := runs.Reopen(ctx, p.World, p.Dir)
+	r, err := savedrun.Reopen(ctx, p.World, p.Dir)
 	if err != nil {
 		return done, err
 	}
-	defer runs.CloseRun(p.World, r.Out)
+	defer savedrun.Close(p.World, r.Out)
 	rebased, err := history.Decide(r.Past, history.Order{Do: history.Rebase{}, Job: p.job.ID, KeepDescriptions: true})
 	if err != nil {
 		return done, err
 	}
-	o, err := r.Options()
+	o, err := runs.Invoked(r)
 	if err != nil {
 		return done, err
 	}
@@ -214,12 +214,12 @@ func (p *followed) rebaseWithoutModel(ctx context.Context) (done runner.Rebased,
 	for _, secret := range ready.Secrets() {
 		known.Hold(secret)
 	}
-	runs.Sweep(ctx, p.World, r.Out, ready, true)
+	repos.Sweep(ctx, p.World, r.Out, ready, true)
 	events, fold := r.Out.Log(), &report.Fold{}
 	if _, err := r.Out.Events(fold.Emit); err != nil {
 		return done, err
 	}
-	stream := event.NewStream(p.World.Now, events, fold, runs.Warnings{To: p.World.Err})
+	stream := event.NewStream(p.World.Now, events, fold, savedrun.Warnings{To: p.World.Err})
 	stream.Continue(r.Past.Last.Seq)
 	began := false
 	emit := event.Redacted(known.JSON, func(e event.Event) { began = true; stream.Emit(e) })
