@@ -2,7 +2,6 @@ package runs
 
 import (
 	"encoding/json"
-	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,48 +12,11 @@ import (
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
 )
-
-// withDay is a plan with a budget of a day in a policy.
-func withDay(run, day money.USD) *tasks.Plan {
-	return &tasks.Plan{Budget: tasks.Budget{CostUSD: run}, Policies: policy.Set{{Name: "p", Path: "/p.yaml", Day: policy.Cap{USD: day, Source: "p.yaml:2"}}}}
-}
-
-func TestRunsOfADayShareItsBudget(t *testing.T) {
-	home := t.TempDir()
-	w := world.World{Now: time.Now, Getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}
-	plan, first, err := openDays(t.Context(), w, withDay(3*money.Dollar, 5*money.Dollar), Starting{ID: "one"})
-	if err != nil || plan.Budget.CostUSD != 3*money.Dollar {
-		t.Fatalf("the first run gets $%s, %v", plan.Budget.CostUSD, err)
-	}
-	plan, second, err := openDays(t.Context(), w, withDay(3*money.Dollar, 5*money.Dollar), Starting{ID: "two"})
-	if err != nil || plan.Budget.CostUSD != 2*money.Dollar {
-		t.Fatalf("the second run gets $%s of the rest, %v", plan.Budget.CostUSD, err)
-	}
-	if _, _, err := openDays(t.Context(), w, withDay(3*money.Dollar, 5*money.Dollar), Starting{ID: "three"}); exitcode.Of(err) != event.ExitBudget || !strings.Contains(err.Error(), "budget.day (p.yaml:2)") {
-		t.Errorf("nothing is left: %v", err)
-	}
-	first.set(money.Dollar / 2)
-	if err := errors.Join(first.close(), second.close()); err != nil {
-		t.Fatal(err)
-	}
-	plan, again, err := openDays(t.Context(), w, withDay(0, 5*money.Dollar), Starting{ID: "four"})
-	if err != nil || plan.Budget.CostUSD != 4*money.Dollar+money.Dollar/2 {
-		t.Errorf("after runs that cost $0.50, the next one gets $%s, %v", plan.Budget.CostUSD, err)
-	}
-	if err := again.close(); err != nil {
-		t.Error(err)
-	}
-	w.Getenv = func(string) string { return "" }
-	if _, _, err := openDays(t.Context(), w, withDay(0, money.Dollar), Starting{ID: "five"}); err == nil || !strings.Contains(err.Error(), "set HOME or XDG_STATE_HOME") {
-		t.Errorf("without a directory: %v", err)
-	}
-}
 
 func TestToolsOfManifestsHaveTheirSchemas(t *testing.T) {
 	schema := map[string]any{"type": "object", "properties": map[string]any{"n": map[string]any{"type": "integer"}}}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/action"
 	"github.com/millhand/millhand/internal/app/ci"
+	"github.com/millhand/millhand/internal/app/days"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/app/levels"
@@ -302,13 +303,13 @@ type Starting struct {
 // Start runs a plan and writes the reports.
 func Start(ctx context.Context, w world.World, o Options, c Checked, s Starting) error {
 	proc.SetIdle(ctx, false)
-	plan, day, err := openDays(ctx, w, c.Plan, s)
+	plan, day, err := days.Open(ctx, w, c.Plan, days.Run{ID: s.ID, Past: s.History.Past, Queued: s.Queued})
 	if err != nil {
 		return err
 	}
 	c = c.With(plan)
 	defer func() {
-		if err := day.close(); err != nil {
+		if err := day.Close(); err != nil {
 			fmt.Fprintln(w.Err, printable.Text("millhand: "+err.Error()))
 		}
 	}()
@@ -396,7 +397,7 @@ func Start(ctx context.Context, w world.World, o Options, c Checked, s Starting)
 		Equipment: agent.Equipment{OpenModel: c.Models.Open, Facts: c.Models.Facts, Custom: c.custom, Proxy: w.Proxy},
 		Stops:     runner.Stops{MaxFailures: o.MaxFailures, Rollout: c.rollout},
 		FailOn:    o.FailOn,
-		Costs:     runner.Costs{Spent: day.set, Ledger: ledger},
+		Costs:     runner.Costs{Spent: day.Set, Ledger: ledger},
 	}, s.Log, print, slices.Concat(plan.Notes, clients.Warnings(), planned.WarnOnRunner(w, plan, action.IsLog(w.Err)), c.Models.Warnings(), ready.Warnings()))
 }
 
