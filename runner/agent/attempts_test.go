@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millhand/millhand/runner/site"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
@@ -19,21 +17,10 @@ import (
 	"github.com/millhand/millhand/internal/model/opened"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/runner/ending"
+	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
-
-// works runs a job's session with a scripted model.
-func (s *stage) works(plan *tasks.Plan, spec tasks.Job, turns string) (*site.Site, *ending.Result, *ending.Stop) {
-	s.t.Helper()
-	if s.uses.OpenModel == nil {
-		s.uses.OpenModel = plays(s.t, turns)
-	}
-	j := s.begin(plan, spec)
-	p := s.prepared(j)
-	r, end := j.Work(s.t.Context(), p, nil)
-	return p, r, end
-}
 
 func TestFailedVerifyIsFedBack(t *testing.T) {
 	s := setUp(t)

@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +22,8 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/runner/ending"
+	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tasks"
@@ -33,7 +37,11 @@ type stage struct {
 	uses Equipment
 
 	mu     sync.Mutex
-	events []event.Event
+	events []event.Event // of this process
+	past   *history.Past // of those before
+	// kill ends the process at the first event that it is true of; nil for none.
+	kill func(event.Event) bool
+	left *files.Dir // the report directory as a process that was killed has left it
 }
 
 func setUp(t *testing.T) *stage {
@@ -49,27 +57,64 @@ func setUp(t *testing.T) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := files.Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { dir.Close() })
+	s.past = &history.Past{}
 	s.opts = site.Options{
-		RunID: "r1", Dir: dir, Work: work, Git: gitdir.Env{GitProgram: program, Now: time.Now}, Sandbox: sandbox.State{Level: "none"}, Getenv: os.Getenv, Now: time.Now,
+		RunID: "r1", Dir: s.reports(t.TempDir()), Work: work, Git: gitdir.Env{GitProgram: program, Now: time.Now}, Sandbox: sandbox.State{Level: "none"}, Getenv: os.Getenv, Now: time.Now,
 		Emit: func(e event.Event) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.events = append(s.events, e)
+			if s.left == nil {
+				s.events = append(s.events, e)
+			}
+			if s.left == nil && s.kill != nil && s.kill(e) {
+				s.die()
+			}
 		},
 	}
 	return s
+}
+
+// reports opens a report directory.
+func (s *stage) reports(name string) *files.Dir {
+	s.t.Helper()
+	dir, err := files.Open(name)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { dir.Close() })
+	return dir
+}
+
+// die saves what a process leaves that is killed now: its events, and its report directory.
+func (s *stage) die() {
+	left := s.t.TempDir()
+	if err := os.CopyFS(left, s.opts.Dir.FS()); err != nil {
+		s.t.Error(err)
+	}
+	s.left = s.reports(left)
+}
+
+// next starts another process of the run, after the one that ended or was killed.
+func (s *stage) next(o history.Order) {
+	s.t.Helper()
+	for _, e := range s.events {
+		if err := s.past.Emit(e); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	run, err := history.Decide(s.past, o)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.opts.History, s.opts.Work, s.opts.Dir = run, s.t.TempDir(), cmp.Or(s.left, s.opts.Dir)
+	s.events, s.left, s.kill = nil, nil, nil
 }
 
 // begin creates a job after its preflight that has not started.
 func (s *stage) begin(plan *tasks.Plan, spec tasks.Job) *Job {
 	s.t.Helper()
 	plan.Jobs = []tasks.Job{spec}
-	ready, err := preflight.Check(s.t.Context(), plan, preflight.Options{Git: s.opts.Git, Mirrors: filepath.Join(s.opts.Work, "mirrors")})
+	ready, err := preflight.Check(s.t.Context(), plan, preflight.Options{Git: s.opts.Git, History: s.opts.History, Mirrors: filepath.Join(s.opts.Work, "mirrors")})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -101,6 +146,44 @@ func (s *stage) prepared(j *Job) *site.Site {
 	return p
 }
 
+// works runs a job's session with a scripted model; without turns, with the models that the stage has.
+func (s *stage) works(plan *tasks.Plan, spec tasks.Job, turns string) (*site.Site, *ending.Result, *ending.Stop) {
+	s.t.Helper()
+	if turns != "" {
+		s.uses.OpenModel = plays(s.t, turns)
+	}
+	s.opts.Emit(event.Event{Type: event.RunStarted, Run: &event.Run{ID: s.opts.RunID}})
+	j := s.begin(plan, spec)
+	p := s.prepared(j)
+	r, end := s.session(j, p)
+	return p, r, end
+}
+
+// session runs the session phase of a job, which ends with it.
+func (s *stage) session(j *Job, p *site.Site) (*ending.Result, *ending.Stop) {
+	s.t.Helper()
+	j.Emit(event.Event{Type: event.JobStarted, JobStart: &event.JobStart{Base: p.Base, Tree: p.Initial}})
+	var ctx context.Context
+	ctx, j.End = context.WithCancelCause(s.t.Context())
+	defer j.End(nil)
+	if kill := s.kill; kill != nil {
+		s.kill = func(e event.Event) bool {
+			if !kill(e) {
+				return false
+			}
+			j.End(errors.New("killed"))
+			return true
+		}
+	}
+	r, end := j.Work(ctx, p, nil)
+	ended := event.JobEnd{Outcome: event.Passed}
+	if end != nil {
+		ended = end.Code.End(end.Detail)
+	}
+	j.Emit(event.Event{Type: event.JobEnded, JobEnd: &ended})
+	return r, end
+}
+
 // of returns the events of a type.
 func (s *stage) of(kind event.Type) []event.Event {
 	s.mu.Lock()
@@ -124,6 +207,47 @@ func (s *stage) job(id string) tasks.Job {
 		ID: id, Task: id, Repo: tasks.Repo{Name: "repo", Kind: tasks.RepoPath, Dir: s.repo}, Matrix: map[string]string{}, Prompt: "Go.", Agent: "build",
 		Model: "script:x", ModelName: "script:x", Profile: profile, Attempts: 1, Commit: &tasks.Commit{Branch: "millhand/" + id},
 	}
+}
+
+// commit commits files in the stage's repository.
+func (s *stage) commit(files map[string]string) string {
+	s.t.Helper()
+	for name, text := range files {
+		file := filepath.Join(s.repo, filepath.FromSlash(name))
+		mkdirFor(s.t, file)
+		writeFile(s.t, file, text)
+	}
+	git(s.t, s.repo, "add", "-A")
+	git(s.t, s.repo, "commit", "-q", "-m", "more")
+	return git(s.t, s.repo, "rev-parse", "HEAD")
+}
+
+// inCall is the start of a call in a turn of a session.
+func inCall(session string, turn int) func(event.Event) bool {
+	return func(e event.Event) bool {
+		return e.Type == event.CallUpdated && e.Session == session && e.Call.Turn == turn && e.Call.Status == event.CallRunning
+	}
+}
+
+// first is the first event of a type.
+func first(kind event.Type) func(event.Event) bool {
+	return func(e event.Event) bool { return e.Type == kind }
+}
+
+// checks returns a verify command.
+func checks(name, run string) tasks.Verify {
+	return tasks.Verify{Name: name, Run: run, Time: time.Minute}
+}
+
+// filesIn returns the contents of files in a workspace, "NAME: CONTENT" without white space around it; without those that are missing.
+func filesIn(dir string, names ...string) string {
+	var all []string
+	for _, name := range names {
+		if text, err := os.ReadFile(filepath.Join(dir, name)); err == nil {
+			all = append(all, name+": "+strings.TrimSpace(string(text)))
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // git runs git in a directory.
@@ -155,6 +279,18 @@ func plays(t *testing.T, turns string) func(tasks.Job, string, opened.Notices) (
 	return func(_ tasks.Job, child string, _ opened.Notices) (opened.Conversation, error) {
 		p, err := sc.Player(child)
 		return opened.Conversation{Model: p, Finish: p.Finish}, err
+	}
+}
+
+// casts opens a scripted model for each name.
+func casts(t *testing.T, turns map[string]string) func(tasks.Job, string, opened.Notices) (opened.Conversation, error) {
+	t.Helper()
+	models := map[string]func(tasks.Job, string, opened.Notices) (opened.Conversation, error){}
+	for name, of := range turns {
+		models[name] = plays(t, of)
+	}
+	return func(j tasks.Job, child string, on opened.Notices) (opened.Conversation, error) {
+		return models[j.Model](j, child, on)
 	}
 }
 
