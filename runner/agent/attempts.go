@@ -132,7 +132,7 @@ func (w *work) attempts(ctx context.Context) (end *ending.Stop) {
 		if end == nil || !w.escalation.follows(failed) {
 			return end
 		}
-		if end := w.checkScripts(main); end != nil {
+		if end := main.checkScript(); end != nil {
 			return end
 		}
 		if main, text, end = w.escalation.next(ctx, main, end, failed); end != nil {
@@ -319,11 +319,8 @@ func (w *work) refused(f faults) *ending.Stop {
 // checkScripts checks that the sessions used all turns of scripted models.
 func (w *work) checkScripts(main *open) *ending.Stop {
 	for _, s := range append([]*open{main}, w.sessions.children()...) {
-		if s.talk.Finish == nil {
-			continue
-		}
-		if err := s.talk.Finish(); err != nil {
-			return &ending.Stop{Code: event.CodeFailed, Detail: err.Error()}
+		if end := s.checkScript(); end != nil {
+			return end
 		}
 	}
 	return nil

@@ -94,6 +94,17 @@ func (o *open) resume(ctx context.Context) session.End {
 	return o.last
 }
 
+// checkScript checks that the session used all turns of a scripted model.
+func (o *open) checkScript() *ending.Stop {
+	if o.talk.Finish == nil {
+		return nil
+	}
+	if err := o.talk.Finish(); err != nil {
+		return &ending.Stop{Code: event.CodeFailed, Detail: err.Error()}
+	}
+	return nil
+}
+
 // close emits the session's end and closes its transcript.
 func (o *open) close() {
 	o.Close(o.last)
