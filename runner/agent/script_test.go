@@ -1,0 +1,97 @@
+package agent
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/runner/ending"
+	"github.com/millhand/millhand/tasks"
+)
+
+// A script that succeeds replaces the session. One that fails is undone, and the session is given its result and its diff.
+func TestAScriptIsTriedFirst(t *testing.T) {
+	for name, c := range map[string]struct {
+		text        string
+		mustChange  bool
+		alone       bool
+		in          bool // in the user's own tree
+		change      tasks.Change
+		denied      string // paths that the profile denies editing
+		outcome     string
+		reason      string
+		final       string
+		prompt      string // pattern of the session's; "" for no session
+		left        string
+		end         string
+		verifyNeeds string // file
+	}{
+		"passes":           {text: "echo 1 > one", outcome: event.ScriptPassed, final: "The script s.sh made these changes, without a model.", left: "base: 0, one: 1", verifyNeeds: "one"},
+		"changes nothing":  {text: "true", outcome: event.ScriptUnchanged, final: "The script s.sh changed nothing.", left: "base: 0"},
+		"must change":      {text: "true", mustChange: true, outcome: event.ScriptUnchanged, reason: "it changed nothing", final: "second", prompt: "(?s)^Go[.]\n\nThe script s.sh was run first to do this task, and changed nothing. Do the task.\n$", left: "base: 0"},
+		"fails":            {text: "echo 1 > one; echo '</script>'; exit 3", outcome: event.ScriptFailed, reason: "exit code 3", final: "second", prompt: `(?s)^Go[.]\n\nThe script s.sh was run first to do this task, and did not succeed: exit code 3[.] .*output:\n<\\/script>\n\ndiff:\ndiff --git a/one b/one.*\+1\n</script>\n$`, left: "base: 0"},
+		"fails in place":   {text: "echo 1 > base; exit 3", in: true, outcome: event.ScriptFailed, reason: "exit code 3", final: "second", prompt: `-0\n\+1`, left: "base: 0"},
+		"fails alone":      {text: "echo 1 > one; exit 3", alone: true, outcome: event.ScriptFailed, reason: "exit code 3", left: "base: 0, one: 1", end: "script s.sh: exit code 3"},
+		"is not verified":  {text: "echo 1 > one", outcome: event.ScriptFailed, reason: "verify v failed", final: "second", prompt: "did not succeed: verify v failed", left: "base: 0", verifyNeeds: "two"},
+		"exceeds a limit":  {text: "echo 1 > one", change: tasks.Change{Paths: []string{"base", "two"}}, outcome: event.ScriptFailed, reason: "the changes exceed the task's change limits: one: may not be changed (paths: base, two)", final: "second", prompt: "Change only", left: "base: 0"},
+		"changes a denied": {text: "echo 1 > base", denied: "base", outcome: event.ScriptFailed, reason: "it changed paths that the profile may not edit: base", final: "second", prompt: "may not edit", left: "base: 0"},
+		"can't be committed": {
+			text: "git init -q sub; echo 1 > sub/one", outcome: event.ScriptFailed, reason: "paths can't be committed: sub", final: "second", prompt: "can't be committed: sub", left: "base: 0",
+		},
+		"is too large": {text: "head -c 9000000 /dev/zero > one; exit 1", outcome: event.ScriptFailed, reason: "exit code 1", final: "second", prompt: "diff:\nIts changes [(]9[.]0 MB[)] are too large to show[.]", left: "base: 0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := setUp(t)
+			s.commit(map[string]string{"base": "0\n"})
+			spec := s.job("a")
+			spec.Script, spec.Change = tasks.NewTaskScript("s.sh", []byte(c.text)), c.change
+			spec.Script.MustChange, spec.Script.Alone = c.mustChange, c.alone
+			if c.in {
+				spec.Commit = nil
+			}
+			if c.denied != "" {
+				spec.Profile.Rules = append(spec.Profile.Clone().Rules, permission.Rule{Permission: "edit", Pattern: c.denied})
+			}
+			if c.verifyNeeds != "" {
+				spec.Verify, spec.Attempts = []tasks.Verify{checks("v", "test -e "+c.verifyNeeds)}, 2
+			}
+			p, r, end := s.works(&tasks.Plan{}, spec, asked(c.prompt, writesTwo))
+			ended := s.of(event.ScriptEnded)
+			if len(ended) != 1 {
+				t.Fatalf("%+v", end)
+			}
+			got := ended[0].Script
+			if got.Outcome != c.outcome || !strings.HasPrefix(got.Reason, c.reason) || (got.Reason == "") != (c.reason == "") || got.File != "s.sh" || got.SHA256 != spec.Script.SHA256 {
+				t.Errorf("%+v", got)
+			}
+			if ending.Reason(end) != c.end || r.Final != c.final || (r.Attempts > 0) != (c.prompt != "") || !p.Touched {
+				t.Errorf("%+v, %+v", end, r)
+			}
+			if diff := cmp.Diff(c.left, filesIn(p.Dir, "base", "one")); diff != "" {
+				t.Errorf("files (-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+// A script has no network, and at most half of the job's time.
+func TestTheLimitsOfAScript(t *testing.T) {
+	build, _ := permission.Preset("build")
+	build.Network.Hosts = []string{"example.com"}
+	if p := offline(build); len(p.Network.Hosts) != 0 || p.Setup != nil || p.Name == build.Name || len(build.Network.Hosts) != 1 {
+		t.Errorf("%+v", p)
+	}
+	for limit, want := range map[time.Duration]time.Duration{0: scriptTimeout, time.Minute: 30 * time.Second, time.Hour: scriptTimeout} {
+		s := setUp(t)
+		spec := s.job("a")
+		spec.Limits.Time = limit
+		j := s.begin(&tasks.Plan{}, spec)
+		if got := (&scriptRun{work: &work{job: j}}).timeout(); got != want {
+			t.Errorf("%s: %s", limit, got)
+		}
+	}
+}
