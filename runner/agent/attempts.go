@@ -67,7 +67,7 @@ func newWork(j *Job, s *site.Site) *work {
 
 // Work is the session phase. The result is never nil.
 func (j *Job) Work(ctx context.Context, s *site.Site, baseline []event.Baseline) (*ending.Result, *ending.Stop) {
-	ctx, cancel := s.InTime(ctx)
+	ctx, cancel := j.TimeLimit.In(ctx)
 	defer cancel()
 	w := newWork(j, s)
 	w.baseline = baseline

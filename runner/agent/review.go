@@ -167,7 +167,7 @@ func (r *reviews) ask(ctx context.Context, m review.Material) (event.Review, *en
 	w := r.work
 	done := event.Review{Attempt: m.Attempt, Diff: m.Diff.SHA256, Omitted: m.Diff.Omitted, Verdict: event.NotReviewed, Objections: []string{}, Model: r.sessionSpec().task.ModelName}
 	limit := reviewTime
-	if left := w.site.TimeLeft(); left > 0 {
+	if left := w.job.TimeLimit.Left(); left > 0 {
 		limit = min(limit, left/2)
 	}
 	within, cancel := context.WithTimeoutCause(ctx, limit, session.Timeout{Code: event.CodeLimit, Reason: fmt.Sprintf("the review timed out after %s", limit.Round(time.Millisecond))})

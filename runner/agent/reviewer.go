@@ -47,7 +47,7 @@ func (r *reviews) open(ctx context.Context, from *continuation) (*open, error) {
 	w, s := r.work, r.sessionSpec()
 	o := &open{spec: s, last: session.End{Code: event.CodePanic}} // if it does not return
 	var err error
-	if o.talk, err = w.job.run.equipment.OpenModel(s.task, s.child(), opened.Notices{Retry: func(n event.Retry) { w.retried(o, n) }, Pause: func() func() { return w.job.TimeLimit.Pause(w.job.opts.Now) }}); err != nil {
+	if o.talk, err = w.job.run.equipment.OpenModel(s.task, s.child(), opened.Notices{Retry: func(n event.Retry) { w.retried(o, n) }, Pause: func() func() { return w.job.TimeLimit.Pause() }}); err != nil {
 		return nil, err
 	}
 	s.speaks = cmp.Or(o.talk.As, s.task.Model)

@@ -182,7 +182,7 @@ func sessionFailed(err error) *ending.Stop {
 func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuation) (*open, error) {
 	o := &open{spec: s, last: session.End{Code: event.CodePanic}} // if it does not return
 	var err error
-	if o.talk, err = w.job.run.equipment.OpenModel(s.task, s.child(), opened.Notices{Retry: func(r event.Retry) { w.retried(o, r) }, Pause: func() func() { return w.job.TimeLimit.Pause(w.job.opts.Now) }}); err != nil {
+	if o.talk, err = w.job.run.equipment.OpenModel(s.task, s.child(), opened.Notices{Retry: func(r event.Retry) { w.retried(o, r) }, Pause: func() func() { return w.job.TimeLimit.Pause() }}); err != nil {
 		return nil, errModel{err}
 	}
 	s.speaks = cmp.Or(o.talk.As, s.task.Model)

@@ -20,13 +20,11 @@ import (
 // if the results are not those that the task needs. Its time does not count for the job's
 // time limit.
 func (r Verifier) Baseline(ctx context.Context) ([]event.Baseline, *ending.Stop) {
-	s := r.Site
-	j := s.job
+	j := r.Site.job
 	if len(j.Spec.Verify) == 0 || j.Spec.Baseline == tasks.BaselineSkip || j.opts.NoBaseline {
 		return nil, nil
 	}
-	began := j.opts.Now()
-	defer func() { s.prepared = s.prepared.Add(j.opts.Now().Sub(began)) }()
+	defer j.TimeLimit.Pause()()
 	results, shared, end := j.run.baselines.Share(ctx, r.key(), func() ([]event.Baseline, *ending.Stop) { return r.unchanged(ctx) })
 	if end != nil {
 		return nil, end

@@ -71,7 +71,7 @@ func (r JobHooks) Run(ctx context.Context, on tasks.HookEvent, code event.Code, 
 	if !r.Site.HasHooks(on) {
 		return nil
 	}
-	ctx, cancel := r.Site.InTime(ctx)
+	ctx, cancel := r.Site.job.TimeLimit.In(ctx)
 	defer cancel()
 	err := r.Site.Hooks.Run(ctx, on, in)
 	switch {

@@ -130,7 +130,8 @@ func (s *Site) searchBeside(ctx context.Context) *ending.Stop {
 	if tree == "" {
 		return s.Confine(ctx)
 	}
-	s.prepared, s.Initial = s.job.opts.Now(), tree
+	s.Initial = tree
+	s.job.TimeLimit.start()
 	s.completeBeside(ctx, true)
 	return nil
 }
@@ -140,7 +141,7 @@ func (s *Site) checkOutBeside(ctx context.Context, head gitdir.Head) {
 	j := s.job
 	s.Ref = refOf(j.Spec, head, s.Base)
 	s.Dir = filepath.Join(confinement.RealPath(j.opts.Work), "trees", j.Spec.ID)
-	s.prepared = j.opts.Now()
+	j.TimeLimit.start()
 	s.completeBeside(ctx, false)
 }
 

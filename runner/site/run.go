@@ -106,7 +106,7 @@ type Job struct {
 	breach  breach                  // of git's own files, by a command
 	denied  confinement.DeniedOnce  // hosts that are in the stream
 
-	TimeLimit timeLimit
+	TimeLimit TimeLimit
 	trust
 }
 
@@ -117,7 +117,7 @@ func (r *Run) Job(spec tasks.Job) *Job {
 		spec = preflight.WithoutWorkflows(spec, start.NoWorkflows)
 	}
 	spec = start.OnPull.Applied(spec)
-	j := &Job{run: r, opts: r.opts, Plan: r.Plan, Spec: spec, Start: start, History: r.opts.History.Job(spec.ID)}
+	j := &Job{run: r, opts: r.opts, Plan: r.Plan, Spec: spec, Start: start, History: r.opts.History.Job(spec.ID), TimeLimit: TimeLimit{limit: spec.Limits.Time, now: r.opts.Now}}
 	j.watchUntrusted()
 	return j
 }

@@ -29,7 +29,7 @@ type Setup struct{ Site *Site }
 func (u Setup) Run(ctx context.Context) (end *ending.Stop) {
 	s := u.Site
 	j := s.job
-	ctx, cancel := s.InTime(ctx)
+	ctx, cancel := j.TimeLimit.In(ctx)
 	defer cancel()
 	if len(j.Spec.Setup) == 0 {
 		return nil

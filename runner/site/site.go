@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/millhand/millhand/internal/extension/hook"
 	"github.com/millhand/millhand/internal/files/owner"
@@ -44,8 +43,7 @@ type Site struct {
 	Diff  *changes.Differences
 	Hooks *hook.Set // of the job; nil before setup, and without any
 
-	prepared time.Time // start of the job's time limit; see InTime
-	Touched  bool      // an attempt has started: there may be changes to save
+	Touched bool // an attempt has started: there may be changes to save
 }
 
 // Prepare opens the site of the job and the sandbox for its commands, unless both can be opened beside the first request. A
@@ -104,7 +102,7 @@ func (s *Site) Confine(ctx context.Context) *ending.Stop {
 		}
 		s.Initial = tree
 	}
-	s.prepared = s.job.opts.Now()
+	s.job.TimeLimit.start()
 	return nil
 }
 

@@ -26,7 +26,9 @@ func TestPrepareMakesALinkedWorktreeAtTheBase(t *testing.T) {
 	git(t, s.repo, "add", "-A")
 	git(t, s.repo, "commit", "-q", "-m", "more")
 	writeFile(t, filepath.Join(s.repo, "a"), "not committed\n")
-	j := s.begin(&tasks.Plan{}, s.job("a"))
+	spec := s.job("a")
+	spec.Limits.Time = time.Hour
+	j := s.begin(&tasks.Plan{}, spec)
 	p := s.prepared(j)
 	dir := filepath.Join(s.opts.Work, "trees", "a")
 	if !p.Linked() || p.InPlace || p.Tree.Root() != dir || p.Space.Dir() != dir || p.Below != "" {
@@ -41,8 +43,8 @@ func TestPrepareMakesALinkedWorktreeAtTheBase(t *testing.T) {
 	if p.Ref != "main" || p.Branch() != "millhand/a" {
 		t.Errorf("the base is %s, the branch %s", p.Ref, p.Branch())
 	}
-	if p.prepared.IsZero() {
-		t.Error("the job's time has not begun")
+	if left := j.TimeLimit.Left(); left <= 0 || left > time.Hour {
+		t.Errorf("%v of the job's time are left", left)
 	}
 	for _, name := range []string{"home", "tmp"} {
 		if info, err := os.Stat(filepath.Join(s.opts.Work, name, "a")); err != nil || info.Mode().Perm() != 0o700 {

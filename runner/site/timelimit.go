@@ -10,63 +10,78 @@ import (
 	"github.com/millhand/millhand/internal/session"
 )
 
-// timeLimit is what a job's time limit does not count: waits for a provider that is down.
-type timeLimit struct {
+// TimeLimit is the time limit of a job, which starts when the job is prepared and includes setup and session. It does not
+// count the baseline, nor waits for a provider that is down. The zero value limits nothing.
+type TimeLimit struct {
+	limit time.Duration // 0 for none
+	now   func() time.Time
+
 	mu      sync.Mutex
-	waiting int // sessions
+	started time.Time
+	pauses  int // that have not ended: of sessions, which can wait concurrently
 	since   time.Time
 	paused  time.Duration // before since
 }
 
-// Pause stops the job's time limit until resume is called.
-func (l *timeLimit) Pause(now func() time.Time) (resume func()) {
+// start starts the limit.
+func (l *TimeLimit) start() {
+	if l.limit == 0 {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.waiting++; l.waiting == 1 {
-		l.since = now()
+	l.started = l.now()
+}
+
+// Pause stops the limit until resume is called.
+func (l *TimeLimit) Pause() (resume func()) {
+	if l.limit == 0 {
+		return func() {}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.pauses++; l.pauses == 1 {
+		l.since = l.now()
 	}
 	return func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if l.waiting--; l.waiting == 0 {
-			l.paused += now().Sub(l.since)
+		if l.pauses--; l.pauses == 0 {
+			l.paused += l.now().Sub(l.since)
 		}
 	}
 }
 
-// left returns the rest at now of a limit that started at from, and when to look again.
-func (l *timeLimit) left(now, from time.Time, limit time.Duration) (left, again time.Duration) {
+// left returns the rest of the limit, and when to look again.
+func (l *TimeLimit) left() (left, again time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	left = limit + l.paused - now.Sub(from)
-	if l.waiting == 0 {
+	now := l.now()
+	left = l.limit + l.paused - now.Sub(l.started)
+	if l.pauses == 0 {
 		return left, left
 	}
 	left += now.Sub(l.since)
 	return left, max(left, time.Second)
 }
 
-// Within returns a time that ends before the job's time limit does, so that the job can still end after it.
-func (s *Site) Within(most time.Duration) time.Duration {
-	limit := s.job.Spec.Limits.Time
-	if limit == 0 {
+// Within returns a time that ends before the limit does, so that the job can still end after it.
+func (l *TimeLimit) Within(most time.Duration) time.Duration {
+	if l.limit == 0 {
 		return most
 	}
-	left, _ := s.job.TimeLimit.left(s.job.opts.Now(), s.prepared, limit)
+	left, _ := l.left()
 	return min(most, left-min(left/10, 10*time.Second))
 }
 
-// InTime returns a context that ends at the job's time limit, which starts when the job
-// is prepared and includes setup and session.
-func (s *Site) InTime(ctx context.Context) (context.Context, context.CancelFunc) {
-	j := s.job
+// In returns a context that ends at the limit.
+func (l *TimeLimit) In(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	limit := j.Spec.Limits.Time
-	if limit == 0 {
+	if l.limit == 0 {
 		return ctx, func() { cancel(nil) }
 	}
-	timeout := session.Timeout{Code: event.CodeLimit, Reason: fmt.Sprintf("job timed out after %s", limit)}
-	left, again := j.TimeLimit.left(j.opts.Now(), s.prepared, limit)
+	timeout := session.Timeout{Code: event.CodeLimit, Reason: fmt.Sprintf("job timed out after %s", l.limit)}
+	left, again := l.left()
 	if left <= 0 {
 		cancel(timeout)
 		return ctx, func() {}
@@ -82,7 +97,7 @@ func (s *Site) InTime(ctx context.Context) (context.Context, context.CancelFunc)
 				return
 			case <-timer.C:
 			}
-			left, again = j.TimeLimit.left(j.opts.Now(), s.prepared, limit)
+			left, again = l.left()
 		}
 		cancel(timeout)
 	}()
@@ -92,12 +107,11 @@ func (s *Site) InTime(ctx context.Context) (context.Context, context.CancelFunc)
 	}
 }
 
-// TimeLeft returns the rest of the job's time limit; 0 without a limit.
-func (s *Site) TimeLeft() time.Duration {
-	limit := s.job.Spec.Limits.Time
-	if limit == 0 {
+// Left returns the rest of the limit, at least 1; 0 without a limit.
+func (l *TimeLimit) Left() time.Duration {
+	if l.limit == 0 {
 		return 0
 	}
-	left, _ := s.job.TimeLimit.left(s.job.opts.Now(), s.prepared, limit)
+	left, _ := l.left()
 	return max(left, 1)
 }

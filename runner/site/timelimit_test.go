@@ -8,8 +8,13 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/session"
-	"github.com/millhand/millhand/tasks"
 )
+
+// began returns a limit that started some time ago, with a clock that stands still.
+func began(limit, ago time.Duration) *TimeLimit {
+	now := time.Unix(1000, 0)
+	return &TimeLimit{limit: limit, started: now.Add(-ago), now: func() time.Time { return now }}
+}
 
 // A job's time limit does not count the waits for a provider that is down.
 func TestTimeLimitPauses(t *testing.T) {
@@ -26,14 +31,15 @@ func TestTimeLimitPauses(t *testing.T) {
 		"after the end":             {[]wait{{2 * time.Minute, 3 * time.Minute}}, time.Minute},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			j := &Job{Spec: tasks.Job{Limits: tasks.Limits{Time: time.Minute}}, opts: &Options{Now: time.Now}}
+			l := &TimeLimit{limit: time.Minute, now: time.Now}
+			l.start()
 			began := time.Now()
-			ctx, cancel := (&Site{job: j, prepared: began}).InTime(t.Context())
+			ctx, cancel := l.In(t.Context())
 			defer cancel()
 			for _, w := range test.waits {
 				go func() {
 					time.Sleep(w.from)
-					resume := j.TimeLimit.Pause(time.Now)
+					resume := l.Pause()
 					time.Sleep(w.to - w.from)
 					resume()
 				}()
@@ -50,48 +56,62 @@ func TestTimeLimitPauses(t *testing.T) {
 	}
 }
 
-func TestTimeLimitAfterItsEnd(t *testing.T) {
-	j := &Job{Spec: tasks.Job{Limits: tasks.Limits{Time: time.Minute}}, opts: &Options{Now: time.Now}}
-	ctx, cancel := (&Site{job: j, prepared: time.Now().Add(-time.Hour)}).InTime(t.Context())
-	defer cancel()
-	if ctx.Err() == nil {
-		t.Error("the job has time left")
+// The context of a phase ends with the phase, also without a limit, and one that starts too late has ended.
+func TestContextsOfATimeLimit(t *testing.T) {
+	for name, c := range map[string]struct {
+		limit *TimeLimit
+		ended bool
+	}{
+		"time left":    {began(time.Hour, 59*time.Minute), false},
+		"no time left": {began(time.Hour, time.Hour), true},
+		"no limit":     {&TimeLimit{}, false},
+	} {
+		ctx, cancel := c.limit.In(t.Context())
+		if ended := ctx.Err() != nil; ended != c.ended {
+			t.Errorf("%s: it has ended: %t", name, ended)
+		}
+		if cancel(); ctx.Err() == nil {
+			t.Errorf("%s: it goes on after its phase", name)
+		}
 	}
 }
 
-func TestJobTimeoutStartsAtPrepare(t *testing.T) {
-	began := time.Now()
-	j := &Job{Spec: tasks.Job{Limits: tasks.Limits{Time: time.Hour}}, opts: &Options{Now: time.Now}}
-	for _, ago := range []time.Duration{59 * time.Minute, 61 * time.Minute} {
-		ctx, cancel := (&Site{job: j, prepared: began.Add(-ago)}).InTime(t.Context())
-		defer cancel()
-		if ended := ctx.Err() != nil; ended != (ago > time.Hour) {
-			t.Errorf("prepared %v ago, the job has ended: %t", ago, ended)
+func TestTheRestOfATimeLimit(t *testing.T) {
+	for name, c := range map[string]struct {
+		limit       *TimeLimit
+		left, again time.Duration
+	}{
+		"some":          {began(time.Hour, 59*time.Minute), time.Minute, time.Minute},
+		"exceeded":      {began(time.Hour, 2*time.Hour), 1, -time.Hour}, // 0 would mean no limit
+		"nearly paused": {began(time.Hour, time.Hour-time.Millisecond), time.Millisecond, time.Second},
+	} {
+		if name == "nearly paused" {
+			defer c.limit.Pause()()
+		}
+		if left := c.limit.Left(); left != c.left {
+			t.Errorf("%s: %v left", name, left)
+		}
+		if _, again := c.limit.left(); again != c.again {
+			t.Errorf("%s: examined again after %v", name, again)
 		}
 	}
-	if left, again := j.TimeLimit.left(began.Add(59*time.Minute), began, time.Hour); left != time.Minute || again != left {
-		t.Errorf("%v left, to be examined after %v", left, again)
-	}
-	j.Spec.Limits.Time = 0
-	ctx, cancel := (&Site{job: j, prepared: began.Add(-time.Hour)}).InTime(t.Context())
-	defer cancel()
-	if ctx.Err() != nil {
-		t.Error("the job ended without a limit")
+	var none TimeLimit
+	none.start()
+	none.Pause()()
+	if left := none.Left(); left != 0 {
+		t.Errorf("without a limit: %v left", left)
 	}
 }
 
 // What is limited beside the job leaves it the time to end.
 func TestATimeWithinTheLimitOfTheJob(t *testing.T) {
-	start := time.Unix(1000, 0)
 	for _, c := range []struct{ limit, ran, most, want time.Duration }{
 		{0, time.Hour, time.Minute, time.Minute},
 		{time.Hour, time.Minute, 5 * time.Minute, 5 * time.Minute},
 		{10 * time.Minute, 9 * time.Minute, 5 * time.Minute, 54 * time.Second},
 		{time.Hour, 0, 2 * time.Hour, time.Hour - 10*time.Second},
 	} {
-		now := start.Add(c.ran)
-		s := &Site{prepared: start, job: &Job{opts: &Options{Now: func() time.Time { return now }}, Spec: tasks.Job{Limits: tasks.Limits{Time: c.limit}}}}
-		if got := s.Within(c.most); got != c.want {
+		if got := began(c.limit, c.ran).Within(c.most); got != c.want {
 			t.Errorf("%+v: got %s", c, got)
 		}
 	}

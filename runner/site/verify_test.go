@@ -71,12 +71,12 @@ func TestSetupStopsAtFirstFailure(t *testing.T) {
 	if end := (Setup{Site: p}).Run(t.Context()); end == nil || end.Detail != "setup command \"grep -q 3 ran\" failed (exit code 1)" {
 		t.Errorf("one after it ran: %+v", end)
 	}
-	j.Spec.Setup, j.Spec.Limits.Time = []string{"sleep 100"}, time.Minute
-	p.prepared = j.opts.Now().Add(-time.Minute)
+	j.Spec.Setup, j.TimeLimit.limit = []string{"sleep 100"}, time.Minute
+	j.TimeLimit.started = j.opts.Now().Add(-time.Minute)
 	if end := (Setup{Site: p}).Run(t.Context()); end == nil || end.Code != event.CodeLimit {
 		t.Errorf("without time: %+v", end)
 	}
-	p.prepared = j.opts.Now().Add(100*time.Millisecond - time.Minute)
+	j.TimeLimit.started = j.opts.Now().Add(100*time.Millisecond - time.Minute)
 	if end := (Setup{Site: p}).Run(t.Context()); end == nil || *end != (ending.Stop{Code: event.CodeLimit, Detail: `setup command "sleep 100": job timed out after 1m0s`}) {
 		t.Errorf("with too little time: %+v", end)
 	}

@@ -33,7 +33,7 @@ func Account(ctx context.Context, s *site.Site, j *site.Job, cs *state.ChangeSet
 		return nil, nil
 	}
 	began := j.Now()
-	limit := s.Within(j.Spec.Ablate.Time)
+	limit := j.TimeLimit.Within(j.Spec.Ablate.Time)
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	r := newRunner(within, s, j)
