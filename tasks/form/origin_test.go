@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/millhand/millhand/internal/files/pathglob"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/tasks/problem"
 )
@@ -241,5 +242,132 @@ func TestCharactersHaveTheirPositionInTheFile(t *testing.T) {
 		if got != want {
 			t.Errorf("%q: %v, want %v", text, got, want)
 		}
+	}
+}
+
+// The built-in policy of manifests that are not trusted leaves them their repository, without what may hold secrets.
+func TestUntrustedManifestsReadTheirRepositoryOnly(t *testing.T) {
+	top := RealDir(t.TempDir())
+	for _, dir := range []string{".git", "docs/.millhand", "src"} {
+		if err := os.MkdirAll(filepath.Join(top, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("/etc", filepath.Join(top, "out")); err != nil {
+		t.Fatal(err)
+	}
+	all := policy.Set{policy.ForUntrusted(nil)}
+	for path, refused := range map[string]bool{
+		"": false, "src": false, "src/new.md": false, "src/../README": false, ".git": true, ".git/config": true, ".GIT/config": true, "docs/.millhand/runs": true,
+		"..": true, "../x": true, "out": true, "out/passwd": true, "/etc/passwd": true, ".gitignore": false,
+	} {
+		if by, got := RefusedPath(all.InRepository(top), top, path); got != refused || got && by.Source != policy.Untrusted {
+			t.Errorf("%q: refused %t by %+v", path, got, by)
+		}
+		if _, got := RefusedPath(all.InRepository(""), top, path); !got {
+			t.Errorf("%q: allowed without a repository", path)
+		}
+		if _, got := RefusedPath(nil, top, path); got {
+			t.Errorf("%q: refused without a policy", path)
+		}
+	}
+	if err := os.Symlink(filepath.Join(top, "src", "later"), filepath.Join(top, "dangling")); err != nil {
+		t.Fatal(err)
+	}
+	if _, got := RefusedPath(all.InRepository(top), top, "dangling"); !got {
+		t.Error("a symlink to what may appear is allowed")
+	}
+	v := valueOf(t, "../x")
+	v.Src.Dir, v.Src.Policies = top, all.InRepository(top)
+	if _, _, ok := v.Existing(); ok || !strings.HasPrefix(problemsOf(v), `v.yaml:1:1: the path "../x" not allowed by `) {
+		t.Errorf("%t, %s", ok, problemsOf(v))
+	}
+	if v.MarkdownFile("../x.md") != nil || v.MarkdownFile("src/x.md") == nil {
+		t.Error("files are not distinguished")
+	}
+	text, _ := v.Filled()
+	if _, ok := text.Search("pattern", "../*", pathglob.Search{Files: true, Limit: 9}); ok {
+		t.Error("a directory outside of the repository is searched")
+	}
+}
+
+func TestASearchIsBounded(t *testing.T) {
+	v := valueOf(t, "'**'")
+	v.Src.Dir = RealDir(t.TempDir())
+	for _, name := range []string{"a", "b", "c"} {
+		if err := os.WriteFile(filepath.Join(v.Src.Dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, _ := v.Filled()
+	if _, ok := text.Search("pattern", text.S, pathglob.Search{Files: true, Limit: 2}); ok || problemsOf(v) != `v.yaml:1:4: pattern "**" matches more than 2 files and directories; start it with a directory, or use fewer **` {
+		t.Errorf("%t, %s", ok, problemsOf(v))
+	}
+}
+
+func TestVariablesHaveTheirPositionInTheFile(t *testing.T) {
+	for text, want := range map[string][]position{
+		"a":                             nil,
+		"a ${{ b }} ${{ c }}":           {{1, 6}, {1, 15}},
+		"'é ${{ b }}'":                  {{1, 7}},
+		"|\n  ${{ b }}\n\n  x ${{ c }}": {{2, 3}, {4, 5}},
+		">-\n  x\n  ${{ b }}":           {{3, 3}},
+		`"\x24{{ b }} ${{ c }}"`:        {{1, 17}, {1, 4}}, // the first is escaped: the count is one short
+		"${{ a }}\ny: ${{ other }}":     {{1, 4}},
+	} {
+		v := entriesOf(t, "x: "+text+"\n")["x"]
+		if got := (Text{v, v.Node.Value}).Openings(); !slices.Equal(got, want) {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
+
+func TestSubdirectoriesWithAgentsAreNotedUnlessNamed(t *testing.T) {
+	s := &Source{File: problem.File{Found: problem.NewCollector()}, Entered: []string{"/shop/agents", "/shop/other/sub"}}
+	s.Passed = []PassedOver{{"/shop/agents/more", "more is ignored"}, {"/shop/other/sub", "sub is ignored"}, {"/shop/other", "other is ignored"}}
+	if s.NotePassedOver(); !slices.Equal(s.Found.Notes, []string{"more is ignored"}) {
+		t.Errorf("%q", s.Found.Notes)
+	}
+}
+
+// What is next to the manifest is sent to workers; a secret is not, and absolute paths of the system are the worker's own.
+func TestUsesDistinguishTheManifestFromTheSystem(t *testing.T) {
+	v := valueOf(t, "1")
+	v.Src.Dir = RealDir(t.TempDir())
+	at := func(name string) string { return filepath.Join(v.Src.Dir, name) }
+	if err := os.WriteFile(at("key.txt"), []byte("k"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		use   func(u *Uses)
+		fixed string // "" if another machine can have it
+	}{
+		"a tree next to it, absolute":    {func(u *Uses) { u.Tree(v, at("skills"), at("skills")) }, "is an absolute path"},
+		"a program next to it, absolute": {func(u *Uses) { u.Program(v, at("tool"), at("tool")) }, "is an absolute path"},
+		"a program of the system":        {func(u *Uses) { u.Program(v, "/usr/bin/jq", "/usr/bin/jq") }, ""},
+		"a key next to it, absolute":     {func(u *Uses) { u.Key(v, at("key.txt")) }, "secrets are not sent to workers"},
+		"a program that prints a key":    {func(u *Uses) { u.KeyCommand(v, []string{"./print-key"}) }, "secrets are not sent to workers"},
+		"a file with a key":              {func(u *Uses) { u.KeyCommand(v, []string{"cat", "key.txt"}) }, "secrets are not sent to workers"},
+		"a word that is no file":         {func(u *Uses) { u.KeyCommand(v, []string{"pass", "show", "key"}) }, ""},
+		"a command with its directory":   {func(u *Uses) { u.Command(v, "cat "+at("a")) }, "contains an absolute path"},
+	} {
+		u := NewUses()
+		c.use(u)
+		if fixed := len(u.Fixed) == 1; len(u.Fixed) > 1 || fixed != (c.fixed != "") || fixed && !strings.Contains(u.Fixed[0].What, c.fixed) {
+			t.Errorf("%s: %v, want %q", name, u.Fixed, c.fixed)
+		}
+		var none *Uses // of a load that belongs to no plan
+		c.use(none)
+	}
+	u := NewUses()
+	list := []byte("a\n")
+	u.Listed(list)
+	if list[0] = 'b'; string(u.List) != "a\n" {
+		t.Errorf("the list %q is not a copy", u.List)
+	}
+	var none *Uses
+	none.Variable("A")
+	if p := none.At("job a", "what", "fix"); p.File != "job a" || p.What != "what" {
+		t.Errorf("%v", p)
 	}
 }
