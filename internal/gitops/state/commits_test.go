@@ -148,3 +148,30 @@ func TestTrackedPathsAreThoseOfTheCommitAndTheIndex(t *testing.T) {
 		t.Error("a damaged index tracks a path")
 	}
 }
+
+func TestThroughSymlinks(t *testing.T) {
+	s := gittest.NewSandbox(t)
+	s.Write("tools/lint/run", "1\n", "a", "1\n")
+	s.Symlink("tools", "bin")
+	s.Symlink("lint/run", "tools/run")
+	s.Symlink("../bin/lint", "d/lint")
+	s.Symlink("/etc", "outside")
+	s.Symlink("../..", "d/above")
+	s.Symlink("b", "c")
+	s.Symlink("c", "b")
+	commit := s.Commit()
+	r := opened(s)
+	for name, want := range map[string][]string{
+		"a": {"a"}, "missing/x": {"missing/x"}, "bin": {"bin", "tools"}, "bin/run": {"bin/run", "tools/run", "tools/lint/run"},
+		"d/lint/run": {"d/lint/run", "bin/lint/run", "tools/lint/run"}, "bin/missing": {"bin/missing", "tools/missing"},
+		"outside/x": {"outside/x"}, "d/above/x": {"d/above/x"},
+	} {
+		got, err := r.Through(commit, name)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
+		}
+	}
+	if got, err := r.Through(commit, "b/x"); err != nil || len(got) > maxSymlinks+1 {
+		t.Errorf("a circle: %v, %d names", err, len(got))
+	}
+}
