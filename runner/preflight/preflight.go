@@ -215,7 +215,7 @@ func Check(ctx context.Context, plan *tasks.Plan, look Options) (*Result, error)
 		if p.History.Done(j.ID) {
 			continue // it starts from nothing
 		}
-		j, on, skip, err := pullBranches{to, plan, p.Local}.find(ctx, j)
+		j, on, skip, err := pullBranches{to, plan, p.Local, p.warn}.find(ctx, j)
 		s := Start{Skip: skip}
 		if err == nil && skip == nil {
 			s, err = p.job(ctx, j)

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
+	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/runner/ending"
@@ -36,7 +39,8 @@ const onPullKey = "commit.branch: " + tasks.PullRequestBranch
 type pullBranches struct {
 	targets
 	plan  *tasks.Plan
-	local bool // see Options.Local
+	local bool              // see Options.Local
+	warn  func(text string) // for the start of the run
 }
 
 // find finds the branch of the pull request of the event, and returns the job on its head. It refuses what others than people
@@ -87,17 +91,77 @@ func (p pullBranches) find(ctx context.Context, j tasks.Job) (tasks.Job, OnPull,
 	if err != nil {
 		return j, OnPull{}, nil, &Refusal{Code: event.CodeBase, Err: err}
 	}
-	if line, err := o.repo.FirstParents(tips[1], maxBehindBase); err != nil || !slices.Contains(line, trusted) {
+	line, err := o.repo.FirstParents(tips[1], maxBehindBase)
+	if err != nil || !slices.Contains(line, trusted) {
 		return fail("%s of %s is at %.10s, which is no commit of %s, the base of %s: check that out, so that manifest, instructions and skills are not those of the pull request", BaseOf(j), at, trusted, pr.Base, pr.URL)
+	}
+	if dir, head := p.elsewhere(to.Repo, line); dir != "" {
+		return fail("the manifest is of %s, which is at %.10s, no commit of %s, the base of %s: use the manifest of the base, or of another repository", dir, head, pr.Base, pr.URL)
 	}
 	changed, err := o.repo.Touched(trusted, tips[0])
 	if err != nil {
 		return j, OnPull{}, nil, err
 	}
-	if file, by := changedProgram(p.plan.Programs(), o.below, changed); file != "" {
+	changes := headChanges{changed, o.below, func(name string) ([]string, error) { return o.repo.Through(trusted, name) }}
+	file, by, err := changes.programs(p.plan.Programs())
+	if err != nil {
+		return j, OnPull{}, nil, err
+	}
+	if file != "" {
 		return fail("%s has another %s than %s, and %s of the manifest runs it in the workspace: have a writer check and run it", pr.URL, textcut.OneLine(file), pr.Base, by)
 	}
+	if err := p.changedCommands(j, changes, pr); err != nil {
+		return j, OnPull{}, nil, err
+	}
 	return j.OnBranch(pr.Head.Branch, tips[0]), OnPull{Branch: pr.Head.Branch, Trusted: trusted}, nil, nil
+}
+
+// elsewhere returns the work tree of a manifest, and the commit that is checked out there, if it is a clone of the pull request's
+// repository at another commit than those of the base; "" for none.
+func (p pullBranches) elsewhere(repo forge.Path, line []string) (dir, head string) {
+	for _, name := range p.plan.Manifests {
+		file, err := filepath.Abs(name)
+		if err != nil {
+			continue
+		}
+		clone, err := gitops.Open(filepath.Dir(file), p.origins.Git)
+		if err != nil { // not in a repository
+			continue
+		}
+		url, err := remote.PushURL(clone.Git, "origin")
+		if err != nil {
+			continue
+		}
+		_, at, err := p.forge(url)
+		if err != nil || !strings.EqualFold(at.String(), repo.String()) {
+			continue
+		}
+		if at, err := clone.Git.Head(); err == nil && !slices.Contains(line, at.Hash) {
+			return clone.Root(), at.Hash
+		}
+	}
+	return "", ""
+}
+
+// changedCommands warns of commands of a job that do what the pull request has changed: that verify passed then means less.
+func (p pullBranches) changedCommands(j tasks.Job, changes headChanges, pr forge.PullRequest) error {
+	commands := map[string]string{}
+	for _, line := range j.Setup {
+		commands["setup command "+line] = line
+	}
+	for _, v := range j.Verify {
+		commands["verify command "+v.Name] = v.Run
+	}
+	for _, what := range slices.Sorted(maps.Keys(commands)) {
+		file, err := changes.command(commands[what])
+		if err != nil {
+			return err
+		}
+		if file != "" {
+			p.warn(fmt.Sprintf("job %s: %s runs %s as %s has changed it", j.ID, textcut.OneLine(what), textcut.OneLine(file), pr.URL))
+		}
+	}
+	return nil
 }
 
 // maxBehindBase is how many commits behind its base a checkout may be.

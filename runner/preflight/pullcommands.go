@@ -2,34 +2,118 @@ package preflight
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/tasks"
 )
 
-// changedProgram returns a path of a pull request's changes that a program of the manifest names, and the program; "" for none.
-// Programs run in the workspace, so they would run what the pull request has there.
-func changedProgram(all []tasks.Program, below string, changed []string) (file, by string) {
+// headChanges are the paths that differ between the base and the head of a pull request.
+type headChanges struct {
+	paths []string
+	below string // the workspace
+	// through returns the names by which the base finds a path: of symlinks several.
+	through func(name string) ([]string, error)
+}
+
+// programs returns a path of the changes that a program of the manifest runs, and the program; "" for none. Programs run in the
+// workspace, so they would run what the pull request has there.
+func (c headChanges) programs(all []tasks.Program) (file, by string, err error) {
 	for _, p := range all {
 		for _, name := range named(p.Command) {
-			for _, file := range changed {
-				if at := path.Join(below, name); file == at || strings.HasPrefix(file, at+"/") {
-					return file, p.Name
-				}
+			if file, err = c.has(name, true); err != nil || file != "" {
+				return file, p.Name, err
+			}
+		}
+		if file := c.recipes(p.Command); file != "" {
+			return file, p.Name, nil
+		}
+	}
+	return "", "", nil
+}
+
+// command returns a path of the changes that decides what a shell line does: a file that it names, or that a program
+// reads its commands from; "" for none.
+func (c headChanges) command(line string) (file string, err error) {
+	command := []string{line}
+	for _, name := range named(command) {
+		if file, err = c.has(name, false); err != nil || file != "" {
+			return file, err
+		}
+	}
+	return c.recipes(command), nil
+}
+
+// has returns the path of the changes by which a name, relative to the workspace, can be of another file than in the base; "" for none.
+// within is for directories, which are of another file if one below them is.
+func (c headChanges) has(name string, within bool) (string, error) {
+	at := path.Join(c.below, name)
+	if at == "." || at == ".." || strings.HasPrefix(at, "../") {
+		return "", nil
+	}
+	names, err := c.through(at)
+	if err != nil {
+		return "", err
+	}
+	for _, at := range names {
+		for _, file := range c.paths {
+			if file == at || strings.HasPrefix(at, file+"/") || within && strings.HasPrefix(file, at+"/") {
+				return file, nil
 			}
 		}
 	}
-	return "", ""
+	return "", nil
+}
+
+// recipes returns a changed file from which a program of a command reads what to run, although no argument names it; "" for none.
+func (c headChanges) recipes(command []string) string {
+	for _, word := range words(command) {
+		files := recipesOf(path.Base(word))
+		at := slices.IndexFunc(c.paths, func(file string) bool { return slices.Contains(files, strings.ToLower(path.Base(file))) })
+		if at >= 0 {
+			return c.paths[at]
+		}
+	}
+	return ""
+}
+
+// recipesOf returns the names, in lower case, of the files that have the commands of a program.
+func recipesOf(program string) []string {
+	switch program {
+	case "make", "gmake":
+		return []string{"makefile", "gnumakefile"}
+	case "just":
+		return []string{"justfile", ".justfile"}
+	case "task":
+		return []string{"taskfile.yml", "taskfile.yaml", "taskfile.dist.yml", "taskfile.dist.yaml"}
+	case "npm", "pnpm", "yarn", "bun":
+		return []string{"package.json"}
+	case "rake":
+		return []string{"rakefile", "rakefile.rb"}
+	case "composer":
+		return []string{"composer.json"}
+	case "tox", "nox":
+		return []string{"tox.ini", "noxfile.py"}
+	case "pre-commit":
+		return []string{".pre-commit-config.yaml"}
+	}
+	return nil
 }
 
 // named returns the words of a command that can be relative paths.
 func named(command []string) (names []string) {
-	for _, arg := range command {
-		for word := range strings.FieldsFuncSeq(arg, func(r rune) bool { return strings.ContainsRune(" \t\r\n'\"`;|&<>(){}=$,", r) }) {
-			if word = path.Clean(word); !path.IsAbs(word) && word != "." && !strings.HasPrefix(word, "-") && !strings.HasPrefix(word, "../") {
-				names = append(names, word)
-			}
+	for _, word := range words(command) {
+		if word = path.Clean(word); !path.IsAbs(word) && !strings.HasPrefix(word, "-") {
+			names = append(names, word)
 		}
 	}
 	return names
+}
+
+// words returns the words of a command, in whatever quotes and lists of a shell they are.
+func words(command []string) (all []string) {
+	for _, arg := range command {
+		all = append(all, strings.FieldsFunc(arg, func(r rune) bool { return strings.ContainsRune(" \t\r\n'\"`;|&<>(){}=$,", r) })...)
+	}
+	return all
 }
