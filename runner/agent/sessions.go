@@ -66,6 +66,7 @@ func (o *open) taskPrompt(ctx context.Context, j *Job, s *site.Site) (string, *e
 	p := mention.Prompt{
 		Text: j.Spec.Prompt, Mentions: j.Spec.Mentions, Session: o.Session, Profile: o.spec.task.Profile, Agents: agents(j.Plan),
 		Space: s.Space, Home: j.opts.Getenv("HOME"),
+		Foreign: j.Start.OnPull.Trusted != "",
 	}
 	text, end := p.Expand(ctx)
 	for _, warning := range p.Warnings {
