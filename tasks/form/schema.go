@@ -8,9 +8,10 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// SchemaDocument returns the JSON Schema (draft 2020-12) of files with the keys of a table.
+// SchemaDocument returns the JSON Schema (draft 2020-12) of files with the keys of a table. It has each mapping once.
 func SchemaDocument(name string, ks Table) map[string]any {
 	doc := ks.schema()
+	define(doc)
 	doc["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	doc["$id"] = "urn:millhand:" + name + ":1"
 	doc["title"] = "millhand " + name
