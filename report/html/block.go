@@ -9,8 +9,6 @@ import (
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
-
-	"github.com/millhand/millhand/report"
 )
 
 // Limits of the compressed details, in bytes of the file.
@@ -66,13 +64,13 @@ func newBlocks(jobs, size int) *blocks {
 
 // write writes the details of a job, with the longest texts that fit, as one line: their length in bytes
 // before they were compressed, and a section of a stream. With a plus sign before it, the section follows that of the line before.
-func (b *blocks) write(out *bytes.Buffer, r *report.Report, j *report.Job, d Detail) error {
+func (b *blocks) write(out *bytes.Buffer, p *jobPage) error {
 	share := min(2*b.left/(b.jobs+1), maxBlock) // the last but one leaves a third
 	content := func(level int) g.Node {
 		if level == len(levels) {
 			return h.P(g.Text("The details of this job are too long for this file: see report.json and sessions/."))
 		}
-		return newJobPage(r, j, d, levels[level]).render()
+		return p.render(levels[level])
 	}
 	start, level := out.Len(), max(0, b.level-1)
 	fits := false

@@ -29,6 +29,7 @@ type jobPage struct {
 	r        *report.Report
 	j        *report.Job
 	d        Detail
+	reason   shownReason // where the page already has it
 	max      bounds
 	children map[string]bool // sessions that were shown
 	calls    map[turnKey][]*report.Call
@@ -40,8 +41,8 @@ type turnKey struct {
 	turn    int
 }
 
-func newJobPage(r *report.Report, j *report.Job, d Detail, limits bounds) *jobPage {
-	p := &jobPage{r: r, j: j, d: d, max: limits, children: map[string]bool{}, calls: map[turnKey][]*report.Call{}}
+func newJobPage(r *report.Report, j *report.Job, d Detail, reason shownReason) *jobPage {
+	p := &jobPage{r: r, j: j, d: d, reason: reason, calls: map[turnKey][]*report.Call{}}
 	for i := range j.Calls {
 		c := &j.Calls[i]
 		key := turnKey{c.Session, c.Turn}
@@ -50,9 +51,12 @@ func newJobPage(r *report.Report, j *report.Job, d Detail, limits bounds) *jobPa
 	return p
 }
 
-func (p *jobPage) render() g.Node {
+// render makes the details with texts of limited lengths: what came out first, then how.
+func (p *jobPage) render(limits bounds) g.Node {
+	p.max, p.children = limits, map[string]bool{}
 	return h.Div(h.Class("job"),
-		p.facts(), p.reason(), p.final(), timeline(p.j), costs(p.j), p.verify(), p.changes(), hunks(p.j.Hunks), p.denied(), p.network(), p.extensions(), p.conversation(),
+		p.facts(), p.ended(), p.final(), p.models(), p.verdict(), p.verify(), p.changes(), hunks(p.j.Hunks),
+		p.denied(), p.network(), timeline(p.j), costs(p.j), p.extensions(), p.conversation(),
 	)
 }
 
@@ -81,7 +85,6 @@ func (p *jobPage) facts() g.Node {
 	}
 	u := j.Usage
 	add("Tokens", g.Text(fmt.Sprintf("%s in (%s cached), %s out", tokens(u.Input), tokens(u.CacheRead), tokens(u.Output))))
-	add("Cost", g.Text(money.Rounded(j.CostUSD)))
 	if j.Base != nil {
 		add("Base", text(strings.TrimSpace(j.Base.Ref+" ")), g.Text(" "), code(hash(j.Base.Commit)))
 	}
@@ -108,29 +111,53 @@ func (p *jobPage) facts() g.Node {
 	if j.Patch != "" {
 		add("Patch", code(j.Patch))
 	}
-	for i := range j.Escalation {
-		add("Escalation", text(cut(j.Escalation[i].String(), maxReason)))
-	}
-	if verdict := j.Verdict(); verdict != "" {
-		add("Review", text(cut(verdict, maxReason)))
-		for _, o := range j.Review.Objections {
-			add("Objection", text(cut(o, maxReason)))
-		}
-	}
-	for _, f := range j.Fallbacks {
-		add("Fallback", text(fmt.Sprintf("from %s to %s in turn %d: %s", f.From, f.To, f.Turn, cut(f.Error, maxReason))))
-	}
 	return h.Dl(h.Class("facts"), g.Group(all))
 }
 
 func hash(s string) string { return s[:min(len(s), 10)] }
 
-func (p *jobPage) reason() g.Node {
+// ended is why the job ended. What the page has above is not repeated.
+func (p *jobPage) ended() g.Node {
 	if p.j.Reason == "" {
 		return nil
 	}
-	return h.Section(h.H3(g.Text("Reason")), h.P(badge(string(p.j.Outcome)), g.If(p.j.ReasonCode != "", g.Group{g.Text(" "), code(string(p.j.ReasonCode))})),
-		block("reason", cut(p.j.Reason, p.max.text)))
+	about := []g.Node{badge(string(p.j.Outcome)), g.If(p.j.ReasonCode != "", g.Group{g.Text(" "), code(string(p.j.ReasonCode))})}
+	if p.reason.id != "" && len(p.j.Reason) <= maxReason {
+		where := "the reason is above"
+		if others := p.reason.jobs - 1; others > 0 {
+			where += ", with " + figures.Count(others, "other job")
+		}
+		return h.P(g.Group(about), g.Text(" "), h.A(h.Href("#"+p.reason.id), g.Text(where)))
+	}
+	return h.Section(h.H3(g.Text("Reason")), h.P(about...), block("reason", cut(p.j.Reason, p.max.text)))
+}
+
+// models lists the models that continued the job, and why.
+func (p *jobPage) models() g.Node {
+	var items []g.Node
+	for i := range p.j.Escalation {
+		items = append(items, h.Li(text(cut(p.j.Escalation[i].String(), maxReason))))
+	}
+	for _, f := range p.j.Fallbacks {
+		items = append(items, h.Li(text(fmt.Sprintf("turn %d: fallback from %s to %s: %s", f.Turn, f.From, f.To, cut(f.Error, maxReason)))))
+	}
+	if len(items) == 0 {
+		return nil
+	}
+	return h.Section(h.H3(g.Text("Models")), h.Ol(items...))
+}
+
+// verdict is what another session found in the changes.
+func (p *jobPage) verdict() g.Node {
+	verdict := p.j.Verdict()
+	if verdict == "" {
+		return nil
+	}
+	var items []g.Node
+	for _, o := range p.j.Review.Objections {
+		items = append(items, h.Li(text(cut(o, maxReason))))
+	}
+	return h.Section(h.H3(g.Text("Review")), h.P(text(cut(verdict, maxReason))), g.If(len(items) > 0, h.Ul(items...)))
 }
 
 func (p *jobPage) final() g.Node {
@@ -178,11 +205,11 @@ func indented(raw json.RawMessage) string {
 	return b.String()
 }
 
-// verify shows each verify command before the agent and after each attempt.
+// verify shows each verify command before the agent and after each attempt. The output of one that failed in the end is open.
 func (p *jobPage) verify() g.Node {
 	var order []string
 	runs := map[string][]g.Node{}
-	add := func(name, when string, ok bool, exit string, ms int64, tail string) {
+	add := func(name, when string, ok, last bool, exit string, ms int64, tail string) {
 		if runs[name] == nil {
 			order = append(order, name)
 		}
@@ -191,13 +218,17 @@ func (p *jobPage) verify() g.Node {
 			runs[name] = append(runs[name], h.P(g.Group(summary), g.Text(", no output")))
 			return
 		}
-		runs[name] = append(runs[name], fold("", summary, []g.Node{block("", cut(tail, p.max.result))}))
+		runs[name] = append(runs[name], h.Details(g.If(last && !ok, g.Attr("open")), h.Summary(summary...), h.Div(block("", cut(tail, p.max.result)))))
 	}
 	for _, b := range p.j.Baseline {
-		add(b.Name, "before the agent", b.Passed, b.Exit(), b.ElapsedMS, b.Output())
+		add(b.Name, "before the agent", b.Passed, false, b.Exit(), b.ElapsedMS, b.Output())
 	}
-	for _, v := range p.j.Verify {
-		add(v.Name, v.After()+v.Where(), v.Passed, v.Exit(), v.ElapsedMS, v.Output())
+	last := map[string]int{}
+	for i, v := range p.j.Verify {
+		last[v.Name] = i
+	}
+	for i, v := range p.j.Verify {
+		add(v.Name, v.After()+v.Where(), v.Passed, last[v.Name] == i, v.Exit(), v.ElapsedMS, v.Output())
 	}
 	if len(order) == 0 {
 		return nil

@@ -66,7 +66,7 @@ func write(out *bufio.Writer, r *report.Report, detail func(*report.Job) Detail)
 		if err != nil {
 			return err
 		}
-		if err := blocks.write(&b, r, j, detail(j)); err != nil {
+		if err := blocks.write(&b, newJobPage(r, j, detail(j), p.shown[causeKey{j.Outcome, j.Reason}])); err != nil {
 			return fmt.Errorf("job %s: %w", j.ID, err)
 		}
 		if _, err := b.WriteTo(out); err != nil {

@@ -209,7 +209,7 @@ func TestHostileTextsStayTexts(t *testing.T) {
 			t.Errorf("the text is shown %d times", n)
 		}
 	}
-	for _, section := range []string{"Reason", "Final message", "Timeline", "Cost by turn", "Verify", "Changes", "Denied calls", "Denied network access", "Extensions", "Conversation"} {
+	for _, section := range []string{"Final message", "Models", "Timeline", "Cost by turn", "Verify", "Changes", "Denied calls", "Denied network access", "Extensions", "Conversation"} {
 		if !strings.Contains(all[0], "<h3>"+section+"</h3>") {
 			t.Errorf("section %s not found", section)
 		}
@@ -279,7 +279,7 @@ func checkSpace(t *testing.T, r *report.Report, d Detail, jobs, size int) {
 	var b bytes.Buffer
 	blocks := newBlocks(jobs, size)
 	for range jobs {
-		if err := blocks.write(&b, r, &r.Jobs[0], d); err != nil {
+		if err := blocks.write(&b, newJobPage(r, &r.Jobs[0], d, shownReason{})); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -304,7 +304,7 @@ func TestSimilarDetailsAreCompressedTogether(t *testing.T) {
 	var alone, together, group int
 	for range 1000 {
 		before := b.Len()
-		if err := blocks.write(&b, r, &r.Jobs[0], d); err != nil {
+		if err := blocks.write(&b, newJobPage(r, &r.Jobs[0], d, shownReason{})); err != nil {
 			t.Fatal(err)
 		}
 		line := string(b.Bytes()[before:])
@@ -429,7 +429,7 @@ func TestSessionsAreShownOnce(t *testing.T) {
 	for _, c := range [][2]string{{"r/a", "r/a"}, {"r/b", "r/c"}, {"r/c", "r/b"}} {
 		j.Calls = append(j.Calls, report.Call{Session: c[0], Turn: 1, Metadata: &event.CallMetadata{ChildSession: c[1]}})
 	}
-	got := rendered(t, newJobPage(&report.Report{}, j, Detail{}, levels[0]).render())
+	got := rendered(t, newJobPage(&report.Report{}, j, Detail{}, shownReason{}).render(levels[0]))
 	if n := strings.Count(got, `<div class="session">`); n != 3 {
 		t.Errorf("3 sessions are shown %d times", n)
 	}
@@ -452,11 +452,58 @@ func TestLongConversationsAreShortened(t *testing.T) {
 	}
 	var b bytes.Buffer
 	blocks := newBlocks(1, maxBlocks)
-	if err := blocks.write(&b, &report.Report{}, j, Detail{}); err != nil {
+	if err := blocks.write(&b, newJobPage(&report.Report{}, j, Detail{}, shownReason{})); err != nil {
 		t.Fatal(err)
 	}
 	one := unpacked(t, b.String())[0]
 	if len(one) > maxPlain || strings.Count(one, "<summary>") < 600 || blocks.level == 0 {
 		t.Errorf("%d bytes, level %d", len(one), blocks.level)
+	}
+}
+
+// TestReasonsAreShownOnce has two jobs that failed for one reason, one for a reason that the page shortens, and one that was skipped.
+func TestReasonsAreShownOnce(t *testing.T) {
+	long := "too long: " + strings.Repeat("0123456789", maxReason/10)
+	r := &report.Report{Jobs: []report.Job{
+		{ID: "a", Outcome: event.Failed, Reason: "verify tests failed"}, {ID: "b", Outcome: event.Failed, Reason: "verify tests failed"},
+		{ID: "c", Outcome: event.Error, Reason: long}, {ID: "d", Outcome: event.Skipped, Reason: "not needed"},
+	}}
+	page := page1(t, r, nil)
+	if strings.Count(page, "verify tests failed") != 1 || !strings.Contains(page, `<li id="reason-1">`) || !strings.Contains(page, `<li id="reason-2">`) {
+		t.Errorf("reasons: %s", page)
+	}
+	all := inflated(t, page)
+	for i, want := range []string{`<a href="#reason-1">the reason is above, with 1 other job</a>`, `<a href="#reason-1">the reason is above, with 1 other job</a>`, long, "not needed"} {
+		if !strings.Contains(all[i], want) || strings.Contains(all[i], "verify tests failed") {
+			t.Errorf("job %s: %s", r.Jobs[i].ID, all[i])
+		}
+	}
+}
+
+// TestTheLastFailureIsOpen has a verify command that failed twice, and one that passed in the end.
+func TestTheLastFailureIsOpen(t *testing.T) {
+	j := &report.Job{ID: "a", Outcome: event.Failed}
+	for attempt := range 2 {
+		for _, name := range []string{"tests", "lint"} {
+			v := event.Verify{Name: name, Attempt: attempt + 1, Tail: fmt.Sprint("output of ", name, attempt+1), Passed: name == "lint" && attempt == 1}
+			j.Verify = append(j.Verify, report.Verify{Verify: v})
+		}
+	}
+	got := rendered(t, newJobPage(&report.Report{}, j, Detail{}, shownReason{}).render(levels[0]))
+	open := regexp.MustCompile(`<details open>.*?<pre>([^<]*)</pre>`).FindAllStringSubmatch(got, -1)
+	if len(open) != 1 || open[0][1] != "output of tests2" {
+		t.Errorf("open: %q", open)
+	}
+}
+
+// TestOneOutcomeNeedsNoBar has runs with one outcome and with two, and tasks with the names of their jobs.
+func TestOneOutcomeNeedsNoBar(t *testing.T) {
+	r := &report.Report{Jobs: []report.Job{{ID: "a", Task: "a", Outcome: event.Passed}, {ID: "b", Task: "b", Outcome: event.Passed}}}
+	if page := page1(t, r, nil); strings.Contains(page, `class="outcomes"`) || strings.Contains(page, ">Task<") || strings.Contains(page, "0 failed") {
+		t.Error(page)
+	}
+	r.Jobs[1].Outcome, r.Jobs[1].ID = event.Failed, "b-shop"
+	if page := page1(t, r, nil); !strings.Contains(page, `class="outcomes"`) || !strings.Contains(page, ">Task<") {
+		t.Error(page)
 	}
 }

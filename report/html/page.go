@@ -30,16 +30,33 @@ const (
 // page is what stands on the page before the jobs are opened.
 type page struct {
 	r            *report.Report
-	repos, tasks bool  // there are several
-	order        []int // indexes of the jobs: those first that did not pass
+	repos, tasks bool            // there are several, and they are not the names of the jobs
+	order        []int           // indexes of the jobs: those first that did not pass
+	causes       []*report.Cause // why jobs did not pass: the most frequent first, then the worst
+	shown        map[causeKey]shownReason
+}
+
+// causeKey identifies a cause.
+type causeKey struct {
+	outcome event.Outcome
+	reason  string
+}
+
+// shownReason is where the page has the reason of jobs.
+type shownReason struct {
+	id   string // of its element
+	jobs int    // how many have it
 }
 
 func newPage(r *report.Report) *page {
-	p := &page{r: r}
+	p := &page{r: r, shown: map[causeKey]shownReason{}}
+	named := false
 	for _, j := range r.Jobs {
 		p.repos = p.repos || j.Repo != r.Jobs[0].Repo
 		p.tasks = p.tasks || j.Task != r.Jobs[0].Task
+		named = named || j.Task != j.ID
 	}
+	p.tasks = p.tasks && named
 	ranks := map[event.Outcome]int{}
 	for i, o := range worstFirst() {
 		ranks[o] = i
@@ -49,6 +66,15 @@ func newPage(r *report.Report) *page {
 		p.order[i] = i
 	}
 	slices.SortStableFunc(p.order, func(a, b int) int { return ranks[r.Jobs[a].Outcome] - ranks[r.Jobs[b].Outcome] })
+	p.causes = slices.DeleteFunc(r.Causes(), func(c *report.Cause) bool {
+		return c.Outcome == event.Passed || c.Outcome == event.Skipped
+	})
+	slices.SortStableFunc(p.causes, func(a, b *report.Cause) int {
+		return cmp.Or(len(b.Jobs)-len(a.Jobs), ranks[a.Outcome]-ranks[b.Outcome])
+	})
+	for i, c := range p.causes[:min(len(p.causes), maxReasons)] {
+		p.shown[causeKey{c.Outcome, c.Reason}] = shownReason{fmt.Sprint("reason-", i+1), len(c.Jobs)}
+	}
 	return p
 }
 
@@ -135,7 +161,10 @@ func (p *page) totals() g.Node {
 // others are the totals that few readers look for.
 func (p *page) others() []string {
 	t := p.r.Run.Totals
-	all := []string{fmt.Sprintf("%d failed", t.Failed)}
+	var all []string
+	if t.Failed > 0 {
+		all = append(all, fmt.Sprintf("%d failed", t.Failed))
+	}
 	if t.Skipped > 0 {
 		all = append(all, fmt.Sprintf("%d skipped", t.Skipped))
 	}
@@ -168,11 +197,8 @@ func (p *page) rollout() g.Node {
 	return h.Section(h.Aria("label", "Rollout"), h.H2(g.Text("Rollout")), h.Ul(g.Map(lines, func(line string) g.Node { return h.Li(text(line)) })))
 }
 
-// outcomes is a bar of all jobs by outcome, with a legend.
+// outcomes is a bar of all jobs by outcome, with a legend; nil if they have only one.
 func (p *page) outcomes() g.Node {
-	if len(p.r.Jobs) == 0 {
-		return nil
-	}
 	count := map[event.Outcome]int{}
 	var order []event.Outcome
 	for _, i := range p.order {
@@ -180,6 +206,9 @@ func (p *page) outcomes() g.Node {
 		if count[o]++; count[o] == 1 {
 			order = append(order, o)
 		}
+	}
+	if len(order) < 2 {
+		return nil
 	}
 	var bars, legend []g.Node
 	var label []string
@@ -195,18 +224,12 @@ func (p *page) outcomes() g.Node {
 	return h.Section(h.Class("outcomes"), h.Aria("label", "Outcomes"), svgImage("Jobs by outcome: "+strings.Join(label, ", "), "stack", 1000, 10, bars...), h.Ul(legend...))
 }
 
-// reasons lists the reasons of jobs that did not pass, each once: the most frequent first, then the worst.
+// reasons lists the reasons of jobs that did not pass, each once.
 func (p *page) reasons() g.Node {
-	all := slices.DeleteFunc(p.r.Causes(), func(c *report.Cause) bool {
-		return c.Outcome == event.Passed || c.Outcome == event.Skipped
-	})
+	all := p.causes
 	if len(all) == 0 {
 		return nil
 	}
-	worst := worstFirst()
-	slices.SortStableFunc(all, func(a, b *report.Cause) int {
-		return cmp.Or(len(b.Jobs)-len(a.Jobs), slices.Index(worst, a.Outcome)-slices.Index(worst, b.Outcome))
-	})
 	var items []g.Node
 	for _, one := range all[:min(len(all), maxReasons)] {
 		var jobs []g.Node
@@ -217,6 +240,7 @@ func (p *page) reasons() g.Node {
 			jobs = append(jobs, g.Text(" and "+figures.Count(more, "other job")))
 		}
 		items = append(items, h.Li(
+			h.ID(p.shown[causeKey{one.Outcome, one.Reason}].id),
 			badge(string(one.Outcome)), g.Text(" "), h.Strong(jobs...),
 			g.If(one.Code != "", g.Group{g.Text(" "), code(string(one.Code))}),
 			block("reason", cut(one.Reason, maxReason)),

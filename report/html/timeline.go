@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	g "maragu.dev/gomponents"
@@ -167,7 +168,42 @@ func timeline(j *report.Job) g.Node {
 		idleText = ", idle times shortened"
 	}
 	rows = append(rows, h.Span(), h.Span(h.Class("axis"), h.Span(g.Text("0s")), h.Span(g.Text(figures.Duration(last.Sub(first).Milliseconds())+idleText))))
-	return h.Section(h.H3(g.Text("Timeline")), h.Div(h.Class("timeline"), g.Group(rows)), g.If(len(all) > maxLanes, h.P(g.Text(figures.Count(len(all)-maxLanes, "other row")+" omitted."))))
+	return h.Section(h.H3(g.Text("Timeline")), h.Div(h.Class("timeline"), g.Group(rows)), legend(all), h.P(h.Class("note"), text("Phases: "+phases(j))), g.If(len(all) > maxLanes, h.P(g.Text(figures.Count(len(all)-maxLanes, "other row")+" omitted."))))
+}
+
+// phases are the phases of a job that took time, with their durations.
+func phases(j *report.Job) string {
+	var all []string
+	for _, p := range j.Phases {
+		if p.ElapsedMS > 0 {
+			all = append(all, p.Name+" "+figures.Duration(p.ElapsedMS))
+		}
+	}
+	return strings.Join(all, " · ")
+}
+
+// legend explains the colours of the timeline, as far as it has them.
+func legend(all []lane) g.Node {
+	has := map[string]bool{}
+	for _, l := range all {
+		for _, s := range l.spans {
+			has[s.class] = true
+		}
+	}
+	var items []g.Node
+	for _, c := range []struct{ class, name string }{
+		{"phase", "phase"}, {"model", "model request"}, {"good", "passed"}, {"bad", "failed"}, {"warn", "retried"}, {"deny", "denied"},
+	} {
+		if has[c.class] {
+			items = append(items, key(c.class, c.name))
+		}
+	}
+	return h.Ul(h.Class("legend note"), g.Group(items))
+}
+
+// key is a colour with its name.
+func key(class, name string) g.Node {
+	return h.Li(svg("key", 10, 10, rect("", class, 0, 0, 10, 10)), g.Text(name))
 }
 
 // describe is the text of a row of the timeline.
@@ -189,11 +225,11 @@ type turn struct {
 // costs draws and lists the costs of the turns.
 func costs(j *report.Job) g.Node {
 	var all []turn
-	highest := money.USD(0)
+	highest, children := money.USD(0), false
 	for i := range j.Sessions {
 		s := &j.Sessions[i]
 		for _, t := range s.TurnCosts {
-			all = append(all, turn{s.Name(), s.Parent != nil, t})
+			all, children = append(all, turn{s.Name(), s.Parent != nil, t}), children || s.Parent != nil
 			if t.CostUSD != nil {
 				highest = max(highest, *t.CostUSD)
 			}
@@ -230,6 +266,7 @@ func costs(j *report.Job) g.Node {
 			svgImage(label, "costs", float64(max(len(all), 20))*10, 40, bars...),
 			h.Span(h.Class("axis"), g.Text("turn 1"), g.If(len(all) > 1, g.Text(fmt.Sprint(" to ", len(all))))),
 		),
+		g.If(children, h.Ul(h.Class("legend note"), key("model", "session of the job"), key("child", "subagent or reviewer"))),
 		fold("", []g.Node{g.Text(figures.Count(len(all), "turn") + ", " + money.Rounded(j.CostUSD))},
 			[]g.Node{h.Table(h.Class("turns"), h.THead(h.Tr(head...)), h.TBody(rows...))}))
 }
