@@ -8,13 +8,13 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/distill/distillery"
+	"github.com/millhand/millhand/internal/app/invocation"
 	"github.com/millhand/millhand/internal/app/option"
-	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 )
 
 func distillCommand(w world.World) *cli.Command {
-	o := &distillery.Options{Of: *runs.New()}
+	o := &distillery.Options{Of: *invocation.New()}
 	flags := []cli.Flag{
 		&cli.StringFlag{Name: "task", Destination: &o.Task, EnvVars: noVariable(), DefaultText: "the only one", Usage: "Use the jobs of task `ID`"},
 		&cli.GenericFlag{

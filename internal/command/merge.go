@@ -5,8 +5,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/invocation"
 	"github.com/millhand/millhand/internal/app/merge"
-	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 )
@@ -18,7 +18,7 @@ func mergeCommand(w world.World) *cli.Command {
 		UsageText: "millhand report merge --report-dir all shard-1 shard-2",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "report-dir", Destination: &o.ReportDir, Usage: "Write the reports into `DIR` (required)"},
-			flagOf(runs.FailOnField(&o.FailOn, "")),
+			flagOf(invocation.FailOnField(&o.FailOn, "")),
 		},
 		Action: act(o.Parse, func(ctx context.Context) error { return merge.Shards(ctx, w, *o) }),
 	}

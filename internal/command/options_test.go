@@ -16,11 +16,11 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/archive"
+	"github.com/millhand/millhand/internal/app/invocation"
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/merge"
 	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/policies"
-	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/shown"
 	"github.com/millhand/millhand/internal/app/toolbox"
 	"github.com/millhand/millhand/internal/app/world"
@@ -31,8 +31,8 @@ import (
 )
 
 // parseRun parses the flags and arguments of "millhand run".
-func parseRun(args ...string) (runs.Options, error) {
-	o := runs.New()
+func parseRun(args ...string) (invocation.Options, error) {
+	o := invocation.New()
 	others, _, err := option.Read(o.Fields(), args)
 	if err == nil {
 		err = o.Parse(others)
@@ -47,7 +47,7 @@ func TestOptionsOfRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := runs.Options{
+	want := invocation.Options{
 		Plan: load.Options{
 			PolicyOptions: load.PolicyOptions{
 				Policies: []string{"f"}, Untrusted: true, MaxProfile: "q", Paths: []load.Path{{Flag: "--report-dir", Path: "r"}, {Flag: "--record", Path: "e"}, {Flag: "--sources", Path: ""}},

@@ -9,12 +9,12 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/invocation"
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/merge"
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/app/queue/queued"
 	"github.com/millhand/millhand/internal/app/queue/submission"
-	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/text/figures"
@@ -51,7 +51,7 @@ func queueCommand(w world.World) *cli.Command {
 				Flags: append(serverFlagsOf(&report.Server),
 					&cli.StringFlag{Name: "report-dir", Destination: &report.ReportDir, Usage: "Write the reports into `DIR` (required)"},
 					&cli.BoolFlag{Name: "wait", Destination: &report.Wait, Usage: "Wait until all jobs have ended"},
-					flagOf(runs.FailOnField(&report.FailOn, "")),
+					flagOf(invocation.FailOnField(&report.FailOn, "")),
 				),
 				Action: act(func(args []string) error { return parseQueueReport(report, args) }, func(ctx context.Context) error { return merge.Queue(ctx, w, *report) }),
 			},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/invocation"
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/planned/outlook"
@@ -48,7 +49,7 @@ func startedWith(ctx context.Context, w world.World) *event.Invocation {
 }
 
 func runCommand(w world.World) *cli.Command {
-	o := runs.New()
+	o := invocation.New()
 	return &cli.Command{
 		Name: "run", Usage: "Run the tasks in one or more manifests, or a prompt", ArgsUsage: "[MANIFEST...] | -p PROMPT",
 		Description: "Run the tasks in one or more manifests, or a prompt.\n" + load.OrUsual,
@@ -76,7 +77,7 @@ func runCommand(w world.World) *cli.Command {
 }
 
 // dry returns the options of "millhand plan" for --dry-run.
-func dry(o *runs.Options) outlook.Options {
+func dry(o *invocation.Options) outlook.Options {
 	if o.JSON {
 		return outlook.Options{Plan: o.Plan, Format: "json", After: o.After}
 	}

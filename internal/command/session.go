@@ -7,13 +7,14 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/invocation"
 	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/shown"
 	"github.com/millhand/millhand/internal/app/world"
 )
 
 func sessionCommand(w world.World) *cli.Command {
-	list, show, resume := &shown.SessionOptions{}, &shown.SessionOptions{}, runs.New()
+	list, show, resume := &shown.SessionOptions{}, &shown.SessionOptions{}, invocation.New()
 	c := &cli.Command{
 		Name: "session", Usage: "Manage the sessions of a saved run",
 		Subcommands: []*cli.Command{
@@ -46,7 +47,7 @@ func sessionCommand(w world.World) *cli.Command {
 }
 
 // parseFollowUp reads the arguments of "millhand session resume".
-func parseFollowUp(o *runs.Options, args []string) error {
+func parseFollowUp(o *invocation.Options, args []string) error {
 	switch {
 	case len(args) == 0 || len(args) > 2:
 		return errors.New("requires RUN, the id or the report directory of a run, and optionally JOB")
@@ -63,8 +64,8 @@ func parseFollowUp(o *runs.Options, args []string) error {
 }
 
 // resumeSession continues a job of a run with another prompt.
-func resumeSession(ctx context.Context, w world.World, given runs.Options) error {
-	o := *runs.New()
+func resumeSession(ctx context.Context, w world.World, given invocation.Options) error {
+	o := *invocation.New()
 	o.Resume, o.FollowUp, o.Log, o.JSON = given.Resume, given.FollowUp, given.Log, given.JSON
 	return runs.Run(ctx, w, o)
 }

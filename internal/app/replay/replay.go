@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/invocation"
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/savedrun"
@@ -24,12 +25,12 @@ import (
 )
 
 // Run replays a run and prints the differences. The error has exit code 1 if there are any.
-func Run(ctx context.Context, w world.World, o runs.Options) error {
+func Run(ctx context.Context, w world.World, o invocation.Options) error {
 	past, dir, err := savedrun.Past(o.Replay)
 	if err != nil {
 		return err
 	}
-	own, err := runs.Resumed(o, past.Run)
+	own, err := invocation.Resumed(o, past.Run)
 	if err != nil {
 		return fault.New(event.ExitUsage, "replay %s: %w; nothing was run", dir, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/app/exitcode"
+	"github.com/millhand/millhand/internal/app/invocation"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -30,42 +31,6 @@ func TestToolsOfManifestsHaveTheirSchemas(t *testing.T) {
 	schema["properties"] = func() {}
 	if _, err := CustomTools(&tasks.Plan{Tools: []tasks.CustomTool{{Name: "count", Schema: schema}}}); exitcode.Of(err) != event.ExitUsage {
 		t.Errorf("a schema that is not JSON: %v", err)
-	}
-}
-
-// A secret that JSON escapes is redacted in JSON, and the text stays JSON.
-func TestRecordedTextsHaveNoSecrets(t *testing.T) {
-	known := redact.New([]string{"a\"secret<key>"})
-	doc, err := json.Marshal(map[string]string{"key": `a"secret<key>`})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := cleaned(known, string(doc)); !json.Valid([]byte(got)) || strings.Contains(got, "secret") {
-		t.Errorf("JSON: %s", got)
-	}
-	if got := cleaned(known, `{ not JSON: a"secret<key>`); strings.Contains(got, "secret") || !strings.HasPrefix(got, "{ not JSON: ") {
-		t.Errorf("a text: %s", got)
-	}
-}
-
-func TestMistakesInTheUseOfOptions(t *testing.T) {
-	turn := 1
-	for want, err := range map[string]error{
-		"requires RUN":             (&ForkOptions{}).Parse(nil),
-		"missing --at MESSAGE":     (&ForkOptions{}).Parse([]string{"r"}),
-		"missing --turn N":         (&RevertOptions{}).Parse([]string{"r"}),
-		"requires RUN, ":           (&RevertOptions{Turn: &turn}).Parse([]string{"r", "j", "k"}),
-		"require --resume RUN":     (&Options{onlyFailed: true}).Parse([]string{"m.yaml"}),
-		"can't be combined with -": (&Options{Resume: "r", DryRun: true}).Parse(nil),
-	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
-	}
-	o := New()
-	o.failFast, o.Verbose = true, true
-	if err := o.Parse([]string{"m.yaml"}); err != nil || o.MaxFailures != 1 || o.Log.Level != "debug" {
-		t.Errorf("%v: %d failures, level %s", err, o.MaxFailures, o.Log.Level)
 	}
 }
 
@@ -96,8 +61,8 @@ func TestFollowUpLimitsItsOwnCost(t *testing.T) {
 	stream.Emit(event.Event{Type: event.RunEnded, RunEnd: &event.RunEnd{Outcome: event.Passed}})
 	for limit, want := range map[money.USD]money.USD{0: 3 * money.Dollar, money.Dollar: money.Dollar, 9 * money.Dollar: 3 * money.Dollar} {
 		plan := &tasks.Plan{Jobs: []tasks.Job{{ID: "one", Limits: tasks.Limits{CostUSD: limit}}}}
-		f := FollowUp{Prompt: "more", By: &Following{CostUSD: money.Dollar}}
-		limited, _, err := f.apply(past, plan, history.Order{Do: history.Resume{}})
+		f := invocation.FollowUp{Prompt: "more", By: &invocation.Following{CostUSD: money.Dollar}}
+		limited, _, err := followUp(f, past, plan, history.Order{Do: history.Resume{}})
 		if err != nil || limited.Jobs[0].Limits.CostUSD != want || plan.Jobs[0].Limits.CostUSD != limit {
 			t.Errorf("limit $%s: $%s, %v", limit, limited.Jobs[0].Limits.CostUSD, err)
 		}
@@ -127,4 +92,33 @@ func TestTelemetryIsOptionalAndItsMistakesAreWarnings(t *testing.T) {
 		t.Errorf("without variables: %v, %q", x, warnings)
 	}
 	finish(t.Context(), x, nil, nil, w) // needs neither reports nor a log
+}
+
+func TestForkAndRevertNeedTheirArguments(t *testing.T) {
+	turn := 1
+	for want, err := range map[string]error{
+		"requires RUN":         (&ForkOptions{}).Parse(nil),
+		"missing --at MESSAGE": (&ForkOptions{}).Parse([]string{"r"}),
+		"missing --turn N":     (&RevertOptions{}).Parse([]string{"r"}),
+		"requires RUN, ":       (&RevertOptions{Turn: &turn}).Parse([]string{"r", "j", "k"}),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// A secret that JSON escapes is redacted in JSON, and the text stays JSON.
+func TestRecordedTextsHaveNoSecrets(t *testing.T) {
+	known := redact.New([]string{"a\"secret<key>"})
+	doc, err := json.Marshal(map[string]string{"key": `a"secret<key>`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := cleaned(known, string(doc)); !json.Valid([]byte(got)) || strings.Contains(got, "secret") {
+		t.Errorf("JSON: %s", got)
+	}
+	if got := cleaned(known, `{ not JSON: a"secret<key>`); strings.Contains(got, "secret") || !strings.HasPrefix(got, "{ not JSON: ") {
+		t.Errorf("a text: %s", got)
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/invocation"
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
@@ -25,7 +26,7 @@ import (
 type ForkOptions struct {
 	savedsession.Request
 	run  string // id or directory of the other run
-	Opts Options
+	Opts invocation.Options
 }
 
 // Parse reads the arguments, and checks the options.
@@ -69,9 +70,9 @@ func Fork(ctx context.Context, w world.World, given ForkOptions) error {
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)
 	}
-	o := *New()
+	o := *invocation.New()
 	o.Plan.MaxCost, o.Log, o.JSON = given.Opts.Plan.MaxCost, given.Opts.Log, given.Opts.JSON
-	if o, err = Resumed(o, past.Run); err != nil {
+	if o, err = invocation.Resumed(o, past.Run); err != nil {
 		return fault.Wrap(event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err))
 	}
 	id := load.NewRunID(w)

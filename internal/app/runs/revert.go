@@ -10,6 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/app/ci"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
+	"github.com/millhand/millhand/internal/app/invocation"
 	"github.com/millhand/millhand/internal/app/levels"
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/repos"
@@ -66,7 +67,7 @@ func Revert(ctx context.Context, w world.World, given RevertOptions) error {
 	if err != nil {
 		return fault.New(event.ExitUsage, "revert %s: %w; nothing was changed", r.Dir, err)
 	}
-	o, err := Invoked(r)
+	o, err := invocation.Of(r)
 	if err != nil {
 		return fault.New(event.ExitUsage, "revert %s: %w; nothing was changed", r.Dir, err)
 	}
@@ -89,17 +90,8 @@ func Revert(ctx context.Context, w world.World, given RevertOptions) error {
 	return nil
 }
 
-// Invoked returns the options that the run was started with.
-func Invoked(r savedrun.Reopened) (Options, error) {
-	o, err := Resumed(*New(), r.Past.Run)
-	if err == nil && o.Prompt.Text != nil {
-		o.Plan.Prompt, err = r.Out.Manifest()
-	}
-	return o, err
-}
-
 // revertedPlan loads the plan of the run, which must be as it was.
-func revertedPlan(ctx context.Context, w world.World, r savedrun.Reopened, o Options) (*tasks.Plan, error) {
+func revertedPlan(ctx context.Context, w world.World, r savedrun.Reopened, o invocation.Options) (*tasks.Plan, error) {
 	plan, err := load.Plan(ctx, w, o.Plan)
 	if err != nil {
 		return nil, err
@@ -115,7 +107,7 @@ func revertedPlan(ctx context.Context, w world.World, r savedrun.Reopened, o Opt
 
 // revert reverts the job and writes the reports. No model is opened, and no remote
 // contacted.
-func revert(ctx context.Context, w world.World, r savedrun.Reopened, o Options, plan *tasks.Plan, to history.Run) (done runner.Reverted, err error) {
+func revert(ctx context.Context, w world.World, r savedrun.Reopened, o invocation.Options, plan *tasks.Plan, to history.Run) (done runner.Reverted, err error) {
 	mode, err := levels.Mode(o.Sandbox, plan.Policies)
 	if err != nil {
 		return done, err

@@ -18,11 +18,11 @@ import (
 	"github.com/millhand/millhand/internal/app/days"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
+	"github.com/millhand/millhand/internal/app/invocation"
 	"github.com/millhand/millhand/internal/app/levels"
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/machine"
 	"github.com/millhand/millhand/internal/app/models"
-	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/planned"
 	"github.com/millhand/millhand/internal/app/policies"
 	"github.com/millhand/millhand/internal/app/pricetable"
@@ -31,7 +31,6 @@ import (
 	"github.com/millhand/millhand/internal/app/repos"
 	"github.com/millhand/millhand/internal/app/result"
 	"github.com/millhand/millhand/internal/app/savedrun"
-	"github.com/millhand/millhand/internal/app/waves"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/signing"
@@ -53,112 +52,6 @@ import (
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
-
-// Options are what the flags of "millhand run" set.
-type Options struct {
-	Plan        load.Options
-	Prompt      load.Prompt
-	id          string // of the run; "" for a new one
-	ReportDir   string // "" for the default
-	Record      string // "" for no recording
-	Sandbox     string // mode
-	Keep        bool
-	NoBaseline  bool
-	MaxFailures int // 0 for no limit
-	failFast    bool
-	FailOn      event.FailOn
-	Log         view.Options
-	JSON        bool // print report.json instead of the table
-	DryRun      bool
-	Verbose     bool
-
-	Resume        string   // id or directory of a run; "" for a new one
-	FollowUp      FollowUp // another prompt for one job; the zero value for none
-	Replay        string   // id or directory of a run whose models are replayed; "" for none
-	onlyFailed    bool
-	acceptChanges bool
-	After         []string // runs of earlier waves, in addition to those that are found
-	Invocation    *event.Invocation
-
-	Change   func(context.Context, *tasks.Plan) (*tasks.Plan, error) // returns another plan, which is run instead; nil for none
-	Accounts *models.Accounts                                        // shared with other runs of this process; nil for none
-}
-
-// LogFields are the options of the output.
-func (o *Options) LogFields() []option.Field {
-	return []option.Field{
-		{Name: "json", Group: option.Outputs, To: &o.JSON, Usage: "Print the report as JSON"},
-		{Name: "quiet", Short: "q", Group: option.Outputs, To: &o.Log.Quiet, Usage: "Print errors and one line with the result only"},
-		{Name: "verbose", Short: "v", Group: option.Outputs, To: &o.Verbose, Usage: "Print all messages, as --log-level debug does"},
-		{Name: "log-format", Group: option.Outputs, To: &o.Log.Format, Usage: "Print the log in `FORMAT`: auto, console, json or github"},
-		{Name: "log-level", Group: option.Outputs, To: &o.Log.Level, Usage: "Print messages of `LEVEL` and above: debug, info, warn or error"},
-	}
-}
-
-// New returns the options of a run that nothing has set.
-func New() *Options {
-	o := &Options{Sandbox: string(sandbox.Auto), FailOn: event.FailOnAny}
-	o.Log.Format, o.Log.Level = "auto", "info"
-	return o
-}
-
-// Fields are the options that the command line and the saved invocation of a run set.
-func (o *Options) Fields() []option.Field {
-	return slices.Concat(o.Plan.JobFields(), o.Prompt.Fields(), o.LogFields(), []option.Field{
-		{Name: "max-time", Group: option.Limits, To: option.Of(&o.Plan.MaxTime, option.Period), Default: load.FromManifest, Usage: "Limit the time of the run to `DURATION`, for example 90m"},
-		levels.Field(&o.Sandbox, option.Permissions),
-		{Name: "fail-fast", Group: option.Limits, To: &o.failFast, Usage: "Stop scheduling jobs after the first failure"},
-		{Name: "max-failures", Group: option.Limits, To: option.Of(&o.MaxFailures, option.AtLeastOne), Default: "any number", Usage: "Stop scheduling jobs after `N` failures"},
-		{Name: "dry-run", Group: option.Outputs, To: &o.DryRun, Usage: "Print the plan without running it, as millhand plan does"},
-		{Name: "report-dir", Group: option.Outputs, To: &o.ReportDir, Default: ".millhand/runs/RUN-ID", Usage: "Write the reports into `DIR`"},
-		{Name: "keep", Group: option.Outputs, To: &o.Keep, Usage: "Keep the worktrees of jobs"},
-		{Name: "no-baseline", Group: option.Limits, To: &o.NoBaseline, Usage: "Do not run verify commands before the agent starts"},
-		FailOnField(&o.FailOn, option.Outputs),
-		{Name: "record", Group: option.Outputs, To: &o.Record, Usage: "Record the requests and responses of models in `FILE`, for --model replay:FILE"},
-		{Name: "resume", Group: option.Tasks, To: &o.Resume, Usage: "Continue the unfinished jobs of `RUN`: its report directory or id"},
-		waves.Field(&o.After, "Count the jobs of `RUN`, a report directory or id, to the earlier waves of the rollout (repeatable)"),
-		{Name: "replay", Group: option.Tasks, To: &o.Replay, Usage: "Replay the models of `RUN` and compare results and patches: its report directory or id"},
-		{Name: "only-failed", Group: option.Tasks, To: &o.onlyFailed, Usage: "With --resume, start the jobs that did not pass again"},
-		{Name: "accept-changes", Group: option.Tasks, To: &o.acceptChanges, Usage: "With --resume, leave out the jobs whose tasks have changed"},
-	})
-}
-
-// Parse reads the arguments, which are manifests, and checks which options exclude each other.
-func (o *Options) Parse(args []string) error {
-	switch {
-	case o.Resume == "" && (o.onlyFailed || o.acceptChanges):
-		return errors.New("--only-failed and --accept-changes require --resume RUN")
-	case o.Replay != "" && (o.Resume != "" || o.DryRun || o.JSON || o.Record != "" || o.Prompt.Text != nil):
-		return errors.New("--replay can't be combined with --resume, --dry-run, --json, --record and -p")
-	case o.Resume != "" && o.DryRun:
-		return errors.New("--dry-run can't be combined with --resume")
-	case o.failFast:
-		o.MaxFailures = 1
-	}
-	if o.Verbose {
-		o.Log.Level = "debug"
-	}
-	o.Plan.Paths = []load.Path{{Flag: "--report-dir", Path: o.ReportDir}, {Flag: "--record", Path: o.Record}, {Flag: "--sources", Path: o.Plan.Sources.File}}
-	if o.Resume != "" || o.Replay != "" {
-		o.Plan.Manifests = args
-		return nil
-	}
-	if err := o.Prompt.Check(args, o.JSON); err != nil || o.Prompt.Text != nil {
-		o.Plan.Paths = append(o.Plan.Paths, load.Path{Flag: "--output-schema", Path: o.Prompt.SchemaFile()}, load.Path{Flag: "--output-file", Path: o.Prompt.Output})
-		return err
-	}
-	return o.Plan.Parse("run", args)
-}
-
-// UsePrompt makes a manifest of the flags of -p, if there are any.
-func (o *Options) UsePrompt(ctx context.Context, w world.World) (err error) {
-	if o.Prompt.Text == nil || o.Resume != "" { // that of a run is in its report directory
-		return nil
-	}
-	o.id = load.NewRunID(w)
-	o.Plan.Prompt, err = o.Prompt.Manifest(ctx, w, o.id, o.Plan)
-	return err
-}
 
 // Checked has what a run checks before its repositories.
 type Checked struct {
@@ -187,7 +80,7 @@ func (c *Checked) Settle() {
 
 // CheckRun loads the plan, and checks everything that a run needs except repositories and the
 // level of the sandbox. The caller settles the result.
-func CheckRun(ctx context.Context, w world.World, o Options) (c Checked, err error) {
+func CheckRun(ctx context.Context, w world.World, o invocation.Options) (c Checked, err error) {
 	if err := machine.Check(w); err != nil { // the probe needs open files
 		return c, err
 	}
@@ -202,7 +95,7 @@ func CheckRun(ctx context.Context, w world.World, o Options) (c Checked, err err
 
 // CheckPlan checks everything that a run of a plan needs except repositories and the level of
 // the sandbox.
-func CheckPlan(ctx context.Context, w world.World, o Options, plan *tasks.Plan, probe *levels.Probe) (c Checked, err error) {
+func CheckPlan(ctx context.Context, w world.World, o invocation.Options, plan *tasks.Plan, probe *levels.Probe) (c Checked, err error) {
 	c.probe = probe
 	c.Plan, err = o.Prompt.Deliver(machine.FitJobs(plan, machine.OpenFiles(), sandbox.FreeProcesses()), o.Plan.In(w), o.Plan.Untrusted)
 	if err == nil && o.Change != nil {
@@ -261,7 +154,7 @@ func (c Checked) Confine(ctx context.Context, check func(context.Context) error)
 }
 
 // Run checks everything, runs the plan and writes the reports.
-func Run(ctx context.Context, w world.World, o Options) error {
+func Run(ctx context.Context, w world.World, o invocation.Options) error {
 	log, err := view.New(w.Err, o.Log, w.Getenv)
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)
@@ -269,8 +162,8 @@ func Run(ctx context.Context, w world.World, o Options) error {
 	if o.Resume != "" {
 		return resume(ctx, w, o, log)
 	}
-	o.id = cmp.Or(o.id, load.NewRunID(w))
-	o.Plan.Run = o.id
+	o.ID = cmp.Or(o.ID, load.NewRunID(w))
+	o.Plan.Run = o.ID
 	c, err := CheckRun(ctx, w, o)
 	defer c.Settle()
 	if err != nil {
@@ -281,9 +174,9 @@ func Run(ctx context.Context, w world.World, o Options) error {
 		return err
 	}
 	if killed != "" {
-		return resume(ctx, w, again(w, o, killed), log)
+		return resume(ctx, w, invocation.Again(w, o, killed), log)
 	}
-	return Start(ctx, w, o, c, Starting{ID: o.id, Log: log, Claim: func() (*rundir.Dir, error) { return rundir.Claim(ctx, o.Plan.In(w), o.ReportDir, o.id, w.Clock()) }})
+	return Start(ctx, w, o, c, Starting{ID: o.ID, Log: log, Claim: func() (*rundir.Dir, error) { return rundir.Claim(ctx, o.Plan.In(w), o.ReportDir, o.ID, w.Clock()) }})
 }
 
 // Starting is a run that is started or resumed.
@@ -301,7 +194,7 @@ type Starting struct {
 }
 
 // Start runs a plan and writes the reports.
-func Start(ctx context.Context, w world.World, o Options, c Checked, s Starting) error {
+func Start(ctx context.Context, w world.World, o invocation.Options, c Checked, s Starting) error {
 	proc.SetIdle(ctx, false)
 	plan, day, err := days.Open(ctx, w, c.Plan, days.Run{ID: s.ID, Past: s.History.Past, Queued: s.Queued})
 	if err != nil {

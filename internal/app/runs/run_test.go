@@ -12,6 +12,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/exitcode"
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/invocation"
 	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -39,9 +40,9 @@ func workIn(t *testing.T, files ...string) *workplace {
 }
 
 // options returns the options of "millhand run" with a command line.
-func (p *workplace) options(line string) Options {
+func (p *workplace) options(line string) invocation.Options {
 	p.T.Helper()
-	o := New()
+	o := invocation.New()
 	args := strings.Fields(line)
 	others, _, err := option.Read(o.Fields(), args)
 	if err == nil {
@@ -60,7 +61,7 @@ func (p *workplace) run(line string) (event.Exit, error) {
 	return p.do(p.options(line + " --sandbox off"))
 }
 
-func (p *workplace) do(o Options) (event.Exit, error) {
+func (p *workplace) do(o invocation.Options) (event.Exit, error) {
 	p.T.Helper()
 	p.out.Reset()
 	p.log.Reset()
@@ -258,8 +259,8 @@ func TestSessionThatHasEndedContinuesWithAnotherPrompt(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Write("turns.yaml", strings.NewReplacer("a.txt", "b.txt", "a\\n", "b\\n").Replace(writes))
-	o := *New()
-	o.Resume, o.FollowUp = p.at("out"), FollowUp{Prompt: "Write b.txt, too."}
+	o := *invocation.New()
+	o.Resume, o.FollowUp = p.at("out"), invocation.FollowUp{Prompt: "Write b.txt, too."}
 	if exit, err := p.do(o); exit != event.ExitOK {
 		t.Fatalf("%v: %s%s", err, &p.out, &p.log)
 	}
@@ -281,7 +282,7 @@ func TestForkStartsARunAndChangesNoOther(t *testing.T) {
 	if err := os.WriteFile(flag, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	fork := ForkOptions{Request: savedsession.Request{Message: "m1"}, Opts: *New()}
+	fork := ForkOptions{Request: savedsession.Request{Message: "m1"}, Opts: *invocation.New()}
 	if err := fork.Parse([]string{p.at("out"), "one"}); err != nil {
 		t.Fatal(err)
 	}

@@ -10,9 +10,9 @@ import (
 
 	"github.com/millhand/millhand/internal/app/distill"
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/invocation"
 	"github.com/millhand/millhand/internal/app/pulls"
 	"github.com/millhand/millhand/internal/app/pulls/manage"
-	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -33,15 +33,15 @@ type Options struct {
 	Script   string // file that is checked instead of asking a model; "" for none
 	Output   string // "" for the task's id
 	Parallel int
-	Of       runs.Options // of the session and the trial
+	Of       invocation.Options // of the session and the trial
 }
 
 // distillery makes and checks one script.
 type distillery struct {
 	world    world.World
 	given    Options
-	options  runs.Options // of the run with the patches, with those given
-	dir      string       // of that run
+	options  invocation.Options // of the run with the patches, with those given
+	dir      string             // of that run
 	examples []distill.Example
 
 	file    string // that the script is written to
@@ -147,10 +147,10 @@ func (d *distillery) accepted(jobs []report.Job) ([]distill.Example, error) {
 
 // load sets the options of the run.
 func (d *distillery) load(past *history.Past) error {
-	o := *runs.New()
+	o := *invocation.New()
 	g := d.given
 	o.Plan.MaxCost, o.Plan.Parallel, o.Log, o.JSON = g.Of.Plan.MaxCost, g.Parallel, g.Of.Log, g.Of.JSON
-	o, err := runs.Resumed(o, past.Run)
+	o, err := invocation.Resumed(o, past.Run)
 	if err != nil {
 		return fault.New(event.ExitUsage, "distill %s: %w; nothing was run", d.dir, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/app/distill"
 	"github.com/millhand/millhand/internal/app/exitcode"
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/invocation"
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/result"
 	"github.com/millhand/millhand/internal/app/runs"
@@ -151,7 +152,7 @@ func (d *distillery) tryIn(plan *tasks.Plan) (*tasks.Plan, error) {
 }
 
 // execute runs the plan that change returns, and returns its report.
-func (d *distillery) execute(ctx context.Context, o runs.Options, dir string, change func(context.Context, *tasks.Plan) (*tasks.Plan, error)) (*report.Report, error) {
+func (d *distillery) execute(ctx context.Context, o invocation.Options, dir string, change func(context.Context, *tasks.Plan) (*tasks.Plan, error)) (*report.Report, error) {
 	log, err := view.New(d.world.Err, o.Log, d.world.Getenv)
 	if err != nil {
 		return nil, fault.Wrap(event.ExitUsage, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/app/ci"
 	"github.com/millhand/millhand/internal/app/follow"
 	"github.com/millhand/millhand/internal/app/forges"
+	"github.com/millhand/millhand/internal/app/invocation"
 	"github.com/millhand/millhand/internal/app/repos"
 	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/savedrun"
@@ -66,7 +67,7 @@ func (p *followed) work(ctx context.Context, d follow.Decision, prompt string, o
 	}
 	by := p.by(left)
 	by.Onto = onto
-	err := p.session(ctx, p.World, p.Dir, runs.FollowUp{Job: p.job.ID, Prompt: prompt, By: by})
+	err := p.session(ctx, p.World, p.Dir, invocation.FollowUp{Job: p.job.ID, Prompt: prompt, By: by})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -121,13 +122,13 @@ func (p *followed) finish(ctx context.Context) error {
 }
 
 // by returns what sessions of this command have in common. cost is the limit of one.
-func (r *savedRun) by(cost money.USD) *runs.Following {
-	return &runs.Following{CostUSD: cost, Policies: r.options.Policies}
+func (r *savedRun) by(cost money.USD) *invocation.Following {
+	return &invocation.Following{CostUSD: cost, Policies: r.options.Policies}
 }
 
 // session continues the run with a follow-up prompt. Its result is in the run.
-func (r *savedRun) session(ctx context.Context, w world.World, dir string, f runs.FollowUp) error {
-	o := *runs.New()
+func (r *savedRun) session(ctx context.Context, w world.World, dir string, f invocation.FollowUp) error {
+	o := *invocation.New()
 	o.Resume, o.FollowUp, o.Log.Quiet = dir, f, r.options.Quiet
 	w.Out = io.Discard
 	err := runs.Run(ctx, w, o)
@@ -171,7 +172,7 @@ func (p *followed) rebaseWithoutModel(ctx context.Context) (done runner.Rebased,
 	if err != nil {
 		return done, err
 	}
-	o, err := runs.Invoked(r)
+	o, err := invocation.Of(r)
 	if err != nil {
 		return done, err
 	}

@@ -8,10 +8,10 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/follow"
+	"github.com/millhand/millhand/internal/app/invocation"
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/pulls"
 	"github.com/millhand/millhand/internal/app/pulls/manage"
-	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -49,7 +49,7 @@ func over(ctx context.Context, w world.World, o Options, dir string, seen map[st
 		if !r.past.Reopened() || o.DryRun {
 			return nil, fault.New(event.ExitUsage, "the run in %s has not ended: continue it with millhand run --resume %[1]s", dir)
 		}
-		if err := r.session(ctx, w, dir, runs.FollowUp{By: r.by(0)}); err != nil {
+		if err := r.session(ctx, w, dir, invocation.FollowUp{By: r.by(0)}); err != nil {
 			return nil, err
 		}
 	}

@@ -9,9 +9,9 @@ import (
 	"slices"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/invocation"
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/pulls"
-	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -107,12 +107,12 @@ func accessOf(ctx context.Context, w world.World, dir string, po load.PolicyOpti
 }
 
 // Invoked returns the options that a run was started with.
-func Invoked(run *event.Run) (runs.Options, error) {
-	plain := *runs.New()
+func Invoked(run *event.Run) (invocation.Options, error) {
+	plain := *invocation.New()
 	if run == nil {
 		return plain, errors.New("the run did not start")
 	}
-	return runs.Resumed(plain, run)
+	return invocation.Resumed(plain, run)
 }
 
 // PublishOptions select jobs of a saved run to publish.
