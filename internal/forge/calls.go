@@ -39,14 +39,14 @@ func OfCommit(p Path, sha string) Call {
 	return Call{What: "get the checks of " + sha + " in " + p.String(), Repo: p}
 }
 
-// Landing returns the call with a check whether a write whose response was lost happened.
-func (c Call) Landing(landed func(context.Context) (bool, error)) Call {
-	c.Landed = landed
+// IfApplied returns the call with a check whether a write whose response was lost happened.
+func (c Call) IfApplied(applied func(context.Context) (bool, error)) Call {
+	c.Applied = applied
 	return c
 }
 
 // One is [Sender.Do] for a function that returns a value and its response. The value is zero if the request
-// landed without a response.
+// was applied without a response.
 func One[T, R any](ctx context.Context, s *Sender, c Call, get func(context.Context) (T, R, error)) (value T, err error) {
 	err = s.Do(ctx, c, func(ctx context.Context) (err error) {
 		value, _, err = get(ctx)

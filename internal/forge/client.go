@@ -194,14 +194,14 @@ func (c *Client) Replace(ctx context.Context, p Path, t Thread, found Comment, m
 	if found.ID != 0 && strings.TrimSpace(found.Text) == strings.TrimSpace(body) {
 		return found, nil
 	}
-	var landed Comment
+	var applied Comment
 	made, err := c.api.Comment(ctx, p, t, found.ID, body, func(ctx context.Context) (bool, error) {
 		var err error
-		landed, err = c.Sticky(ctx, p, t, marker)
-		return landed.ID != 0, err
+		applied, err = c.Sticky(ctx, p, t, marker)
+		return applied.ID != 0, err
 	})
-	if landed.ID != 0 {
-		made = landed
+	if applied.ID != 0 {
+		made = applied
 	}
 	made.Created = found.ID == 0
 	return made, err

@@ -165,17 +165,17 @@ type API interface {
 	// Pulls returns pull requests by their head: all that are open, and unless state is Open the
 	// latest of the others, the newest first.
 	Pulls(ctx context.Context, p Path, h Head, state State) ([]PullRequest, error)
-	// Create creates a pull request. landed is for [Call].
-	Create(ctx context.Context, p Path, n New, landed func(context.Context) (bool, error)) (PullRequest, error)
+	// Create creates a pull request. applied is for [Call].
+	Create(ctx context.Context, p Path, n New, applied func(context.Context) (bool, error)) (PullRequest, error)
 	// Change changes a pull request. All of its requests can be repeated.
 	Change(ctx context.Context, p Path, pr PullRequest, c Change) error
 	Pull(ctx context.Context, p Path, number int64) (PullRequest, error)
 	// Checks returns a pull request of Pull with its checks, and with what blocks it.
 	Checks(ctx context.Context, p Path, pr PullRequest) (PullRequest, error)
-	Merge(ctx context.Context, p Path, pr PullRequest, method MergeMethod, landed func(context.Context) (bool, error)) error
+	Merge(ctx context.Context, p Path, pr PullRequest, method MergeMethod, applied func(context.Context) (bool, error)) error
 	Comments(ctx context.Context, p Path, t Thread) ([]Comment, error)
 	// Comment creates a comment, or updates the one with the id unless that is 0.
-	Comment(ctx context.Context, p Path, t Thread, id int64, body string, landed func(context.Context) (bool, error)) (Comment, error)
+	Comment(ctx context.Context, p Path, t Thread, id int64, body string, applied func(context.Context) (bool, error)) (Comment, error)
 	CheckList(ctx context.Context, p Path, sha string) ([]Check, error)
 	// CheckLog returns the end of the log of a check with a job.
 	CheckLog(ctx context.Context, p Path, check Check, most int) (string, error)
@@ -183,20 +183,20 @@ type API interface {
 	Diff(ctx context.Context, p Path, number int64) ([]FileDiff, error)
 	// LineComments returns the comments on lines, without their markers.
 	LineComments(ctx context.Context, p Path, number int64) ([]LineComment, error)
-	// Review creates the comments of a review. landed reports whether one of them exists.
-	Review(ctx context.Context, p Path, r Review, landed func(context.Context, NewLine) (bool, error)) error
+	// Review creates the comments of a review. applied reports whether one of them exists.
+	Review(ctx context.Context, p Path, r Review, applied func(context.Context, NewLine) (bool, error)) error
 	EditLine(ctx context.Context, p Path, number int64, l LineComment, body string, resolved bool) error
 	Writes(ctx context.Context, p Path, user string) (bool, error)
 	// AddLabel adds a label to an issue or pull request, and creates it if it is missing.
 	AddLabel(ctx context.Context, p Path, t Thread, label string) error
 	// Issues returns the newest issues of an author, of all authors if it is "": at most a page, perhaps with those of others.
 	Issues(ctx context.Context, p Path, author string) ([]Issue, error)
-	CreateIssue(ctx context.Context, p Path, title, body string, landed func(context.Context) (bool, error)) (Issue, error)
+	CreateIssue(ctx context.Context, p Path, title, body string, applied func(context.Context) (bool, error)) (Issue, error)
 	// Repos returns the repositories of an owner. The forge may have left out some that the
 	// filter does not match.
 	Repos(ctx context.Context, f Filter) ([]Repository, error)
 	// Fork starts to create a fork. own: into is the token's user.
-	Fork(ctx context.Context, p Path, into string, own bool, landed func(context.Context) (bool, error)) error
+	Fork(ctx context.Context, p Path, into string, own bool, applied func(context.Context) (bool, error)) error
 	CommitOf(ctx context.Context, p Path, sha string) (CommitInfo, error)
 	// Created returns when a pull request was created.
 	Created(ctx context.Context, p Path, number int64) (time.Time, error)

@@ -46,9 +46,9 @@ type Call struct {
 	GraphQL bool // errors are in responses with status 200
 	Reads   bool // it changes nothing, although it is a POST
 
-	// Landed reports whether a write whose response was lost happened, and stores its
+	// Applied reports whether a write whose response was lost happened, and stores its
 	// result. nil: the request has the same effect when it is repeated.
-	Landed func(context.Context) (bool, error)
+	Applied func(context.Context) (bool, error)
 
 	page url.Values // query parameters of a page of a list; nil for the first one
 }
@@ -93,7 +93,7 @@ func (s *Sender) Base() *url.URL { return s.base }
 
 // Do calls a function of a client library that sends a request with its context, once. The request is
 // repeated until it is fulfilled or refused, or the attempts or the patience are exhausted. The error is of
-// type [Error], or the context's cause. It is nil if the request landed without a response: what the library
+// type [Error], or the context's cause. It is nil if the request was applied without a response: what the library
 // returned to the function is zero then.
 func (s *Sender) Do(ctx context.Context, c Call, send func(context.Context) error) error {
 	_, err := s.do(ctx, c, send)
@@ -151,8 +151,8 @@ func checkName(name string) error {
 
 type exchangeKey struct{}
 
-// errLanded ends a request that landed without a response.
-var errLanded = errors.New("the request landed")
+// errApplied ends a request that was applied without a response.
+var errApplied = errors.New("the request was applied")
 
 // RoundTrip implements http.RoundTripper. The response was read, and is below 300.
 func (s *Sender) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -175,7 +175,7 @@ func (s *Sender) RoundTrip(req *http.Request) (*http.Response, error) {
 		e.failed = err
 		return nil, err
 	case e.done:
-		return nil, errLanded
+		return nil, errApplied
 	}
 	return &http.Response{
 		Status: http.StatusText(e.res.status), StatusCode: e.res.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
@@ -223,7 +223,7 @@ type exchange struct {
 	waited         time.Duration
 
 	res    *response // of success
-	done   bool      // it landed without a response
+	done   bool      // it was applied without a response
 	failed error
 }
 
@@ -368,10 +368,10 @@ func (e *exchange) again(ctx context.Context, res *response, cause error) (done 
 	if err := e.wait(ctx, d); err != nil {
 		return false, err
 	}
-	if e.Landed == nil {
+	if e.Applied == nil {
 		return false, nil
 	}
-	return e.Landed(ctx)
+	return e.Applied(ctx)
 }
 
 // refused waits after a response below 500 that has another attempt, or returns its error.
@@ -403,8 +403,8 @@ func (e *exchange) refusedInside(ctx context.Context, res *response) (bool, erro
 // settle ends a request without another attempt after a response that was lost or
 // invalid. It is a success if the write happened.
 func (e *exchange) settle(ctx context.Context, res *response, cause error) (bool, error) {
-	if e.Landed != nil {
-		if done, err := e.Landed(ctx); done && err == nil {
+	if e.Applied != nil {
+		if done, err := e.Applied(ctx); done && err == nil {
 			return true, nil
 		}
 	}

@@ -199,10 +199,10 @@ func pullRequest(p forge.Path, j *sdk.PullRequest) (forge.PullRequest, error) {
 	return forge.Plain(pr, draft), nil
 }
 
-// pull sends a request whose response is a pull request, the zero one if the request landed without a response.
+// pull sends a request whose response is a pull request, the zero one if the request was applied without a response.
 func (a *API) pull(ctx context.Context, c forge.Call, send func(context.Context) (*sdk.PullRequest, *sdk.Response, error)) (forge.PullRequest, error) {
 	j, err := forge.One(ctx, a.Sender, c, send)
-	if err != nil || c.Landed != nil && (j == nil || j.Index == 0) {
+	if err != nil || c.Applied != nil && (j == nil || j.Index == 0) {
 		return forge.PullRequest{}, err
 	}
 	pr, err := pullRequest(c.Repo, j)
@@ -213,13 +213,13 @@ func (a *API) pull(ctx context.Context, c forge.Call, send func(context.Context)
 }
 
 // Create implements [forge.API].
-func (a *API) Create(ctx context.Context, p forge.Path, n forge.New, landed func(context.Context) (bool, error)) (forge.PullRequest, error) {
+func (a *API) Create(ctx context.Context, p forge.Path, n forge.New, applied func(context.Context) (bool, error)) (forge.PullRequest, error) {
 	o := sdk.CreatePullRequestOption{Body: n.Body, Base: n.Base, Head: n.Head.Branch}
 	o.Title, _ = forge.Titled(forge.PullRequest{Title: n.Title, Draft: n.Draft}, forge.Change{}, draft)
 	if n.Head.Repo != (forge.Path{}) {
 		o.Head = n.Head.Repo.String() + ":" + n.Head.Branch
 	}
-	return a.pull(ctx, forge.OfHead("create", p, n.Head).Landing(landed), func(ctx context.Context) (*sdk.PullRequest, *sdk.Response, error) {
+	return a.pull(ctx, forge.OfHead("create", p, n.Head).IfApplied(applied), func(ctx context.Context) (*sdk.PullRequest, *sdk.Response, error) {
 		return a.within(ctx).CreatePullRequest(p.Owner, p.Name, o)
 	})
 }
@@ -297,7 +297,7 @@ func (a *API) addLabels(ctx context.Context, call forge.Call, number int64, labe
 
 // createLabel creates a label. One that was created meanwhile is no error.
 func (a *API) createLabel(ctx context.Context, p forge.Path, name string) error {
-	c := forge.Call{What: "create a label in " + p.String(), Repo: p, Landed: func(ctx context.Context) (bool, error) {
+	c := forge.Call{What: "create a label in " + p.String(), Repo: p, Applied: func(ctx context.Context) (bool, error) {
 		found := false
 		err := forge.Each(ctx, a.Sender, forge.Call{What: "get the labels of " + p.String(), Repo: p}, func(ctx context.Context) ([]*sdk.Label, *sdk.Response, error) {
 			return a.within(ctx).ListRepoLabels(p.Owner, p.Name, sdk.ListLabelsOptions{ListOptions: largest()})
@@ -314,8 +314,8 @@ func (a *API) createLabel(ctx context.Context, p forge.Path, name string) error 
 }
 
 // Merge implements [forge.API]. The SDK sends fields that Gitea does not document.
-func (a *API) Merge(ctx context.Context, p forge.Path, pr forge.PullRequest, method forge.MergeMethod, landed func(context.Context) (bool, error)) error {
-	c, path := forge.OfPull("merge", p, pr.Number).Landing(landed), fmt.Sprintf("/repos/%s/%s/pulls/%d/merge", p.Owner, p.Name, pr.Number)
+func (a *API) Merge(ctx context.Context, p forge.Path, pr forge.PullRequest, method forge.MergeMethod, applied func(context.Context) (bool, error)) error {
+	c, path := forge.OfPull("merge", p, pr.Number).IfApplied(applied), fmt.Sprintf("/repos/%s/%s/pulls/%d/merge", p.Owner, p.Name, pr.Number)
 	for tries := 1; ; tries++ {
 		err := a.Do(ctx, c, func(ctx context.Context) error {
 			return a.send(ctx, path, map[string]any{"do": method, "head_commit_id": pr.SHA}, nil)
@@ -331,12 +331,12 @@ func (a *API) Merge(ctx context.Context, p forge.Path, pr forge.PullRequest, met
 }
 
 // Fork implements [forge.API].
-func (a *API) Fork(ctx context.Context, p forge.Path, into string, own bool, landed func(context.Context) (bool, error)) error {
+func (a *API) Fork(ctx context.Context, p forge.Path, into string, own bool, applied func(context.Context) (bool, error)) error {
 	o := sdk.CreateForkOption{}
 	if !own {
 		o.Organization = &into
 	}
-	_, err := forge.One(ctx, a.Sender, forge.Call{What: fmt.Sprintf("fork %s into %s", p, into), Repo: p, Landed: landed}, func(ctx context.Context) (*sdk.Repository, *sdk.Response, error) {
+	_, err := forge.One(ctx, a.Sender, forge.Call{What: fmt.Sprintf("fork %s into %s", p, into), Repo: p, Applied: applied}, func(ctx context.Context) (*sdk.Repository, *sdk.Response, error) {
 		return a.within(ctx).CreateFork(p.Owner, p.Name, o)
 	})
 	return err

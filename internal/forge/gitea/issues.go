@@ -33,8 +33,8 @@ func issue(j *sdk.Issue) forge.Issue {
 }
 
 // CreateIssue implements [forge.API].
-func (a *API) CreateIssue(ctx context.Context, p forge.Path, title, body string, landed func(context.Context) (bool, error)) (forge.Issue, error) {
-	j, err := forge.One(ctx, a.Sender, forge.OfIssues("create", p).Landing(landed), func(ctx context.Context) (*sdk.Issue, *sdk.Response, error) {
+func (a *API) CreateIssue(ctx context.Context, p forge.Path, title, body string, applied func(context.Context) (bool, error)) (forge.Issue, error) {
+	j, err := forge.One(ctx, a.Sender, forge.OfIssues("create", p).IfApplied(applied), func(ctx context.Context) (*sdk.Issue, *sdk.Response, error) {
 		return a.within(ctx).CreateIssue(p.Owner, p.Name, sdk.CreateIssueOption{Title: title, Body: body})
 	})
 	return issue(j), err

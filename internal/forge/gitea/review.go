@@ -64,7 +64,7 @@ func (a *API) LineComments(ctx context.Context, p forge.Path, number int64) ([]f
 }
 
 // Review implements [forge.API].
-func (a *API) Review(ctx context.Context, p forge.Path, r forge.Review, landed func(context.Context, forge.NewLine) (bool, error)) error {
+func (a *API) Review(ctx context.Context, p forge.Path, r forge.Review, applied func(context.Context, forge.NewLine) (bool, error)) error {
 	if len(r.Lines) == 0 {
 		return nil
 	}
@@ -72,7 +72,7 @@ func (a *API) Review(ctx context.Context, p forge.Path, r forge.Review, landed f
 	for _, l := range r.Lines {
 		o.Comments = append(o.Comments, sdk.CreatePullReviewComment{Path: l.Path, Body: l.Body, NewLineNum: int64(l.Line)})
 	}
-	c := forge.OfReview(p, r.Pull.Number).Landing(func(ctx context.Context) (bool, error) { return landed(ctx, r.Lines[0]) })
+	c := forge.OfReview(p, r.Pull.Number).IfApplied(func(ctx context.Context) (bool, error) { return applied(ctx, r.Lines[0]) })
 	_, err := forge.One(ctx, a.Sender, c, func(ctx context.Context) (*sdk.PullReview, *sdk.Response, error) {
 		return a.within(ctx).CreatePullReview(p.Owner, p.Name, r.Pull.Number, o)
 	})

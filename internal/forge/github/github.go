@@ -126,10 +126,10 @@ func pullRequest(p forge.Path, j *gh.PullRequest) (forge.PullRequest, error) {
 	return pr, nil
 }
 
-// pull sends a request whose response is a pull request, the zero one if the request landed without a response.
+// pull sends a request whose response is a pull request, the zero one if the request was applied without a response.
 func (a *API) pull(ctx context.Context, c forge.Call, send func(context.Context) (*gh.PullRequest, *gh.Response, error)) (forge.PullRequest, error) {
 	j, err := forge.One(ctx, a.Sender, c, send)
-	if err != nil || j == nil && c.Landed != nil {
+	if err != nil || j == nil && c.Applied != nil {
 		return forge.PullRequest{}, err
 	}
 	pr, err := pullRequest(c.Repo, j)
@@ -140,7 +140,7 @@ func (a *API) pull(ctx context.Context, c forge.Call, send func(context.Context)
 }
 
 // Create implements [forge.API].
-func (a *API) Create(ctx context.Context, p forge.Path, n forge.New, landed func(context.Context) (bool, error)) (forge.PullRequest, error) {
+func (a *API) Create(ctx context.Context, p forge.Path, n forge.New, applied func(context.Context) (bool, error)) (forge.PullRequest, error) {
 	pull := &gh.NewPullRequest{Title: &n.Title, Body: &n.Body, Base: &n.Base, Head: &n.Head.Branch, Draft: &n.Draft}
 	switch {
 	case n.Head.Repo == forge.Path{}:
@@ -149,7 +149,7 @@ func (a *API) Create(ctx context.Context, p forge.Path, n forge.New, landed func
 	default:
 		pull.Head = new(n.Head.Repo.Owner + ":" + n.Head.Branch)
 	}
-	return a.pull(ctx, forge.OfHead("create", p, n.Head).Landing(landed), func(ctx context.Context) (*gh.PullRequest, *gh.Response, error) {
+	return a.pull(ctx, forge.OfHead("create", p, n.Head).IfApplied(applied), func(ctx context.Context) (*gh.PullRequest, *gh.Response, error) {
 		return a.gh.PullRequests.Create(ctx, p.Owner, p.Name, pull)
 	})
 }
@@ -204,20 +204,20 @@ func (a *API) Change(ctx context.Context, p forge.Path, pr forge.PullRequest, c 
 }
 
 // Merge implements [forge.API].
-func (a *API) Merge(ctx context.Context, p forge.Path, pr forge.PullRequest, method forge.MergeMethod, landed func(context.Context) (bool, error)) error {
-	_, err := forge.One(ctx, a.Sender, forge.OfPull("merge", p, pr.Number).Landing(landed), func(ctx context.Context) (*gh.PullRequestMergeResult, *gh.Response, error) {
+func (a *API) Merge(ctx context.Context, p forge.Path, pr forge.PullRequest, method forge.MergeMethod, applied func(context.Context) (bool, error)) error {
+	_, err := forge.One(ctx, a.Sender, forge.OfPull("merge", p, pr.Number).IfApplied(applied), func(ctx context.Context) (*gh.PullRequestMergeResult, *gh.Response, error) {
 		return a.gh.PullRequests.Merge(ctx, p.Owner, p.Name, int(pr.Number), "", &gh.PullRequestOptions{SHA: pr.SHA, MergeMethod: string(method)})
 	})
 	return err
 }
 
 // Fork implements [forge.API].
-func (a *API) Fork(ctx context.Context, p forge.Path, into string, own bool, landed func(context.Context) (bool, error)) error {
+func (a *API) Fork(ctx context.Context, p forge.Path, into string, own bool, applied func(context.Context) (bool, error)) error {
 	o := &gh.RepositoryCreateForkOptions{}
 	if !own {
 		o.Organization = into
 	}
-	return a.Do(ctx, forge.Call{What: fmt.Sprintf("fork %s into %s", p, into), Repo: p, Landed: landed}, func(ctx context.Context) error {
+	return a.Do(ctx, forge.Call{What: fmt.Sprintf("fork %s into %s", p, into), Repo: p, Applied: applied}, func(ctx context.Context) error {
 		_, _, err := a.gh.Repositories.CreateFork(ctx, p.Owner, p.Name, o)
 		if errors.As(err, new(*gh.AcceptedError)) { // it has started
 			return nil

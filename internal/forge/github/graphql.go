@@ -41,7 +41,7 @@ func (f fault) kind() error {
 }
 
 // graphql sends a document of GraphQL with its variables, and decodes the data of the
-// response into data, which is unchanged if the request landed without a response.
+// response into data, which is unchanged if the request was applied without a response.
 func (a *API) graphql(ctx context.Context, c forge.Call, document string, variables map[string]any, data any) error {
 	var res struct {
 		Data   json.RawMessage `json:"data"`
@@ -138,21 +138,21 @@ func (a *API) Commit(ctx context.Context, p forge.Path, n forge.NewCommit) (hash
 			} `json:"commit"`
 		} `json:"createCommitOnBranch"`
 	}
-	landed := ""
-	c := forge.Call{What: fmt.Sprintf("make a commit on branch %s of %s", n.Branch, p), Repo: p, Landed: func(ctx context.Context) (bool, error) {
+	applied := ""
+	c := forge.Call{What: fmt.Sprintf("make a commit on branch %s of %s", n.Branch, p), Repo: p, Applied: func(ctx context.Context) (bool, error) {
 		tip, err := n.Tip(ctx)
 		if err != nil || tip == n.Parent {
 			return false, err
 		}
-		landed = tip
+		applied = tip
 		return true, nil
 	}}
 	err = a.graphql(ctx, c, commitDocument, map[string]any{"input": input}, &data)
 	switch {
 	case err != nil:
 		return "", err
-	case landed != "":
-		return landed, nil
+	case applied != "":
+		return applied, nil
 	case data.Created.Commit.OID == "":
 		return "", fmt.Errorf("%s: %w: no hash", c.What, forge.ErrResponse)
 	}

@@ -34,8 +34,8 @@ func issue(j *gh.Issue) forge.Issue {
 }
 
 // CreateIssue implements [forge.API].
-func (a *API) CreateIssue(ctx context.Context, p forge.Path, title, body string, landed func(context.Context) (bool, error)) (forge.Issue, error) {
-	j, err := forge.One(ctx, a.Sender, forge.OfIssues("create", p).Landing(landed), func(ctx context.Context) (*gh.Issue, *gh.Response, error) {
+func (a *API) CreateIssue(ctx context.Context, p forge.Path, title, body string, applied func(context.Context) (bool, error)) (forge.Issue, error) {
+	j, err := forge.One(ctx, a.Sender, forge.OfIssues("create", p).IfApplied(applied), func(ctx context.Context) (*gh.Issue, *gh.Response, error) {
 		return a.gh.Issues.Create(ctx, p.Owner, p.Name, &gh.IssueRequest{Title: &title, Body: &body})
 	})
 	return issue(j), err

@@ -41,7 +41,7 @@ func (a *API) LineComments(ctx context.Context, p forge.Path, number int64) ([]f
 }
 
 // Review implements [forge.API].
-func (a *API) Review(ctx context.Context, p forge.Path, r forge.Review, landed func(context.Context, forge.NewLine) (bool, error)) error {
+func (a *API) Review(ctx context.Context, p forge.Path, r forge.Review, applied func(context.Context, forge.NewLine) (bool, error)) error {
 	if len(r.Lines) == 0 {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (a *API) Review(ctx context.Context, p forge.Path, r forge.Review, landed f
 	for _, l := range r.Lines {
 		n.Comments = append(n.Comments, &gh.DraftReviewComment{Path: &l.Path, Line: &l.Line, Side: new("RIGHT"), Body: &l.Body})
 	}
-	c := forge.OfReview(p, r.Pull.Number).Landing(func(ctx context.Context) (bool, error) { return landed(ctx, r.Lines[0]) })
+	c := forge.OfReview(p, r.Pull.Number).IfApplied(func(ctx context.Context) (bool, error) { return applied(ctx, r.Lines[0]) })
 	_, err := forge.One(ctx, a.Sender, c, func(ctx context.Context) (*gh.PullRequestReview, *gh.Response, error) {
 		return a.gh.PullRequests.CreateReview(ctx, p.Owner, p.Name, int(r.Pull.Number), n)
 	})

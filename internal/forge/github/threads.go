@@ -33,10 +33,10 @@ func comment(j *gh.IssueComment) forge.Comment {
 }
 
 // Comment implements [forge.API].
-func (a *API) Comment(ctx context.Context, p forge.Path, t forge.Thread, id int64, body string, landed func(context.Context) (bool, error)) (forge.Comment, error) {
+func (a *API) Comment(ctx context.Context, p forge.Path, t forge.Thread, id int64, body string, applied func(context.Context) (bool, error)) (forge.Comment, error) {
 	c, text := forge.OfThread(p, t), &gh.IssueComment{Body: &body}
 	if id == 0 {
-		c.Landed = landed
+		c.Applied = applied
 	}
 	j, err := forge.One(ctx, a.Sender, c, func(ctx context.Context) (*gh.IssueComment, *gh.Response, error) {
 		if id != 0 {

@@ -194,10 +194,10 @@ func blocked(status, base string) string {
 	}[status]
 }
 
-// pull sends a request whose response is a merge request, the zero one if the request landed without a response.
+// pull sends a request whose response is a merge request, the zero one if the request was applied without a response.
 func (a *API) pull(ctx context.Context, c forge.Call, fork forge.Path, send func(context.Context) (*gl.MergeRequest, *gl.Response, error)) (forge.PullRequest, error) {
 	j, err := forge.One(ctx, a.Sender, c, send)
-	if err != nil || j == nil && c.Landed != nil {
+	if err != nil || j == nil && c.Applied != nil {
 		return forge.PullRequest{}, err
 	}
 	if j == nil {
@@ -215,7 +215,7 @@ func (a *API) pull(ctx context.Context, c forge.Call, fork forge.Path, send func
 }
 
 // Create implements [forge.API].
-func (a *API) Create(ctx context.Context, p forge.Path, n forge.New, landed func(context.Context) (bool, error)) (forge.PullRequest, error) {
+func (a *API) Create(ctx context.Context, p forge.Path, n forge.New, applied func(context.Context) (bool, error)) (forge.PullRequest, error) {
 	title, _ := forge.Titled(forge.PullRequest{Title: n.Title, Draft: n.Draft}, forge.Change{}, draft)
 	o := &gl.CreateMergeRequestOptions{Title: &title, Description: &n.Body, TargetBranch: &n.Base, SourceBranch: &n.Head.Branch}
 	source := p
@@ -226,7 +226,7 @@ func (a *API) Create(ctx context.Context, p forge.Path, n forge.New, landed func
 		}
 		source, o.TargetProjectID = n.Head.Repo, &target.ID
 	}
-	return a.pull(ctx, forge.OfHead("create", p, n.Head).Landing(landed), n.Head.Repo, func(ctx context.Context) (*gl.MergeRequest, *gl.Response, error) {
+	return a.pull(ctx, forge.OfHead("create", p, n.Head).IfApplied(applied), n.Head.Repo, func(ctx context.Context) (*gl.MergeRequest, *gl.Response, error) {
 		return a.gl.MergeRequests.CreateMergeRequest(source.String(), o, gl.WithContext(ctx))
 	})
 }
@@ -293,8 +293,8 @@ func (a *API) users(ctx context.Context, p forge.Path, names []string) ([]int64,
 }
 
 // Merge implements [forge.API].
-func (a *API) Merge(ctx context.Context, p forge.Path, pr forge.PullRequest, method forge.MergeMethod, landed func(context.Context) (bool, error)) error {
-	_, err := forge.One(ctx, a.Sender, forge.OfPull("merge", p, pr.Number).Landing(landed), func(ctx context.Context) (*gl.MergeRequest, *gl.Response, error) {
+func (a *API) Merge(ctx context.Context, p forge.Path, pr forge.PullRequest, method forge.MergeMethod, applied func(context.Context) (bool, error)) error {
+	_, err := forge.One(ctx, a.Sender, forge.OfPull("merge", p, pr.Number).IfApplied(applied), func(ctx context.Context) (*gl.MergeRequest, *gl.Response, error) {
 		return a.gl.MergeRequests.AcceptMergeRequest(p.String(), pr.Number, &gl.AcceptMergeRequestOptions{SHA: &pr.SHA, Squash: new(method == forge.Squash)}, gl.WithContext(ctx))
 	})
 	var refused *forge.Error
@@ -305,12 +305,12 @@ func (a *API) Merge(ctx context.Context, p forge.Path, pr forge.PullRequest, met
 }
 
 // Fork implements [forge.API].
-func (a *API) Fork(ctx context.Context, p forge.Path, into string, own bool, landed func(context.Context) (bool, error)) error {
+func (a *API) Fork(ctx context.Context, p forge.Path, into string, own bool, applied func(context.Context) (bool, error)) error {
 	o := &gl.ForkProjectOptions{}
 	if !own {
 		o.NamespacePath = &into
 	}
-	_, err := forge.One(ctx, a.Sender, forge.Call{What: fmt.Sprintf("fork %s into %s", p, into), Repo: p, Landed: landed}, func(ctx context.Context) (*gl.Project, *gl.Response, error) {
+	_, err := forge.One(ctx, a.Sender, forge.Call{What: fmt.Sprintf("fork %s into %s", p, into), Repo: p, Applied: applied}, func(ctx context.Context) (*gl.Project, *gl.Response, error) {
 		return a.gl.Projects.ForkProject(p.String(), o, gl.WithContext(ctx))
 	})
 	return err

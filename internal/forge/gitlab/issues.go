@@ -38,8 +38,8 @@ func issue(j *gl.Issue) forge.Issue {
 }
 
 // CreateIssue implements [forge.API].
-func (a *API) CreateIssue(ctx context.Context, p forge.Path, title, body string, landed func(context.Context) (bool, error)) (forge.Issue, error) {
-	j, err := forge.One(ctx, a.Sender, forge.OfIssues("create", p).Landing(landed), func(ctx context.Context) (*gl.Issue, *gl.Response, error) {
+func (a *API) CreateIssue(ctx context.Context, p forge.Path, title, body string, applied func(context.Context) (bool, error)) (forge.Issue, error) {
+	j, err := forge.One(ctx, a.Sender, forge.OfIssues("create", p).IfApplied(applied), func(ctx context.Context) (*gl.Issue, *gl.Response, error) {
 		return a.gl.Issues.CreateIssue(p.String(), &gl.CreateIssueOptions{Title: &title, Description: &body}, gl.WithContext(ctx))
 	})
 	return issue(j), err

@@ -52,7 +52,7 @@ func (a *API) LineComments(ctx context.Context, p forge.Path, number int64) ([]f
 
 // Review creates a discussion for each line. GitLab finds a line by its number in the new version if it was added, and by both
 // numbers otherwise.
-func (a *API) Review(ctx context.Context, p forge.Path, r forge.Review, landed func(context.Context, forge.NewLine) (bool, error)) error {
+func (a *API) Review(ctx context.Context, p forge.Path, r forge.Review, applied func(context.Context, forge.NewLine) (bool, error)) error {
 	for _, l := range r.Lines {
 		at := &gl.PositionOptions{
 			BaseSHA: &r.Pull.BaseSHA, HeadSHA: &r.Pull.SHA, StartSHA: &r.Pull.Start, PositionType: new("text"),
@@ -61,7 +61,7 @@ func (a *API) Review(ctx context.Context, p forge.Path, r forge.Review, landed f
 		if l.OldLine > 0 {
 			at.OldLine = new(int64(l.OldLine))
 		}
-		c := forge.OfReview(p, r.Pull.Number).Landing(func(ctx context.Context) (bool, error) { return landed(ctx, l) })
+		c := forge.OfReview(p, r.Pull.Number).IfApplied(func(ctx context.Context) (bool, error) { return applied(ctx, l) })
 		_, err := forge.One(ctx, a.Sender, c, func(ctx context.Context) (*gl.Discussion, *gl.Response, error) {
 			return a.gl.Discussions.CreateMergeRequestDiscussion(p.String(), r.Pull.Number, &gl.CreateMergeRequestDiscussionOptions{Body: &l.Body, Position: at}, gl.WithContext(ctx))
 		})

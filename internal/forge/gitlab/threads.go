@@ -49,10 +49,10 @@ func (a *API) comment(p forge.Path, t forge.Thread, j *gl.Note) forge.Comment {
 }
 
 // Comment implements [forge.API].
-func (a *API) Comment(ctx context.Context, p forge.Path, t forge.Thread, id int64, body string, landed func(context.Context) (bool, error)) (forge.Comment, error) {
+func (a *API) Comment(ctx context.Context, p forge.Path, t forge.Thread, id int64, body string, applied func(context.Context) (bool, error)) (forge.Comment, error) {
 	c := forge.OfThread(p, t)
 	if id == 0 {
-		c.Landed = landed
+		c.Applied = applied
 	}
 	j, err := forge.One(ctx, a.Sender, c, func(ctx context.Context) (*gl.Note, *gl.Response, error) {
 		project, within := p.String(), gl.WithContext(ctx)
