@@ -33,7 +33,7 @@ import (
 
 // Job is a job of a saved run, with what is required to publish it later. It is an
 // [event.Sink] of the events of the job; its zero value is ready to use.
-type Job struct{ history.Landing }
+type Job struct{ history.Publishable }
 
 // Emit adds an event of the job. It always returns nil.
 func (j *Job) Emit(e event.Event) error {

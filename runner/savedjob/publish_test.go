@@ -23,7 +23,7 @@ import (
 
 // passed returns a job that has passed and can be published.
 func passed() *Job {
-	return &Job{history.Landing{
+	return &Job{history.Publishable{
 		Start: &event.JobStart{Base: "base", Landing: &event.Landing{Remote: "https://h.example/r.git", Branch: "b", Publish: string(tasks.PublishBranch)}},
 		End:   &event.JobEnd{Outcome: event.Passed, Patch: "patches/a.patch", PatchSHA256: "sum"},
 	}}

@@ -25,7 +25,7 @@ func TestOnlyDescriptionsWithTheVariableHavePatterns(t *testing.T) {
 		t.Errorf("of a plan: %q, want %q", got, want)
 	}
 	saved := func(l *event.Landing) *savedjob.Job {
-		return &savedjob.Job{Landing: history.Landing{Start: &event.JobStart{Landing: l}}}
+		return &savedjob.Job{Publishable: history.Publishable{Start: &event.JobStart{Landing: l}}}
 	}
 	p := &Publishing{state: events{jobs: map[string]*savedjob.Job{
 		"with": saved(&event.Landing{PullRequest: &event.PullRequestSpec{Body: with}}), "default": saved(&event.Landing{PullRequest: &event.PullRequestSpec{}}),

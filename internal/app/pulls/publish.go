@@ -122,7 +122,7 @@ func (p *Publishing) plan() (pending []int) {
 		row := PublishRow{Job: j.ID, Repo: j.Repo, PullRequest: j.PullRequest}
 		saved := p.state.jobs[j.ID]
 		if saved == nil {
-			saved = &savedjob.Job{Landing: history.Landing{End: &event.JobEnd{Outcome: j.Outcome, Reason: j.Reason}}}
+			saved = &savedjob.Job{Publishable: history.Publishable{End: &event.JobEnd{Outcome: j.Outcome, Reason: j.Reason}}}
 		}
 		row.Mode, row.Remote, row.Branch = tasks.PublishMode(cmp.Or(p.options.Mode, string(saved.Mode()))), saved.Remote(), saved.Branch()
 		if j.Published != nil {

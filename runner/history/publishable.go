@@ -6,9 +6,9 @@ import (
 	"github.com/millhand/millhand/internal/event"
 )
 
-// Landing is what has become of the changes of a job since it was started last: all that publishing it later needs. Its
+// Publishable is what has become of the changes of a job since it was started last: all that publishing it later needs. Its
 // zero value is that of a job without events.
-type Landing struct {
+type Publishable struct {
 	Start     *event.JobStart  // nil if it did not start
 	End       *event.JobEnd    // nil if it did not end
 	Ended     time.Time        // zero if it did not end
@@ -20,27 +20,27 @@ type Landing struct {
 }
 
 // Add adds an event of the job.
-func (l *Landing) Add(e event.Event) {
-	if add, ok := landings.Find(&e); ok {
-		add(l, e)
+func (p *Publishable) Add(e event.Event) {
+	if add, ok := publishables.Find(&e); ok {
+		add(p, e)
 	}
 }
 
-var landings = event.Walk[func(*Landing, event.Event)]{
-	On: map[event.Type]func(*Landing, event.Event){
-		event.JobStarted: func(l *Landing, e event.Event) { *l = Landing{Start: e.JobStart} },
-		event.Committed: func(l *Landing, e event.Event) {
-			if l.Commit == nil || l.Commit.Hash != e.Commit.Hash { // a process that only pushes it knows less
-				l.Commit = e.Commit
+var publishables = event.Walk[func(*Publishable, event.Event)]{
+	On: map[event.Type]func(*Publishable, event.Event){
+		event.JobStarted: func(p *Publishable, e event.Event) { *p = Publishable{Start: e.JobStart} },
+		event.Committed: func(p *Publishable, e event.Event) {
+			if p.Commit == nil || p.Commit.Hash != e.Commit.Hash { // a process that only pushes it knows less
+				p.Commit = e.Commit
 			}
 		},
-		event.UntrustedRead:      func(l *Landing, e event.Event) { l.Untrusted = e.Untrusted },
-		event.CommitPublished:    func(l *Landing, e event.Event) { l.Published = e.Published },
-		event.PullRequestStarted: func(l *Landing, _ event.Event) { l.Announced = true },
-		event.JobEnded:           func(l *Landing, e event.Event) { l.End, l.Ended = e.JobEnd, e.Time },
-		event.Reverted: func(l *Landing, e event.Event) {
+		event.UntrustedRead:      func(p *Publishable, e event.Event) { p.Untrusted = e.Untrusted },
+		event.CommitPublished:    func(p *Publishable, e event.Event) { p.Published = e.Published },
+		event.PullRequestStarted: func(p *Publishable, _ event.Event) { p.Announced = true },
+		event.JobEnded:           func(p *Publishable, e event.Event) { p.End, p.Ended = e.JobEnd, e.Time },
+		event.Reverted: func(p *Publishable, e event.Event) {
 			if e.Revert.Commit != "" {
-				l.Reverted = e.Revert.Commit
+				p.Reverted = e.Revert.Commit
 			}
 		},
 	},
