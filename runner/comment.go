@@ -19,25 +19,25 @@ func comments(j *job) bool {
 
 // comment posts the job's final message. A job that only pushes the commit of another run
 // has none.
-func (l *landed) comment(ctx context.Context) *ending.Stop {
-	j := l.job
-	if !comments(j) || l.result == nil {
+func (d *delivery) comment(ctx context.Context) *ending.Stop {
+	j := d.job
+	if !comments(j) || d.result == nil {
 		return nil
 	}
-	if l.result.Final == "" && len(l.result.Output) == 0 {
+	if d.result.Final == "" && len(d.result.Output) == 0 {
 		j.Warn("no comment was posted: the final message is empty")
 		return nil
 	}
-	c := &publish.Comment{CommentTarget: j.Start.Comment, Spec: *j.Spec.Comment, Job: j.Spec.ID, Facts: l.facts(), Emit: j.Emit}
+	c := &publish.Comment{CommentTarget: j.Start.Comment, Spec: *j.Spec.Comment, Job: j.Spec.ID, Facts: d.facts(), Emit: j.Emit}
 	earlier, _ := j.History.Comments()
 	c.Earlier = publish.Earlier(earlier)
-	if len(l.result.Output) > 0 {
-		c.Output = j.opts.Redact.JSON(l.result.Output)
+	if len(d.result.Output) > 0 {
+		c.Output = j.opts.Redact.JSON(d.result.Output)
 		if review, err := findings.Parse(c.Output); err == nil && j.Spec.Findings {
 			c.Facts.Review = review
 		}
 	}
-	c.Warn, c.Read = j.Warn, l.reviewed
+	c.Warn, c.Read = j.Warn, d.reviewed
 	err := c.Post(ctx)
 	var failed *publish.Failure
 	switch {
@@ -50,8 +50,8 @@ func (l *landed) comment(ctx context.Context) *ending.Stop {
 }
 
 // reviewed returns the lines of a file as the job has left it, or as it was when it started; nil if it can't be read.
-func (l *landed) reviewed(path string) []string {
-	text, err := l.site.Origin.File(cmp.Or(l.made.Hash, l.site.Base), path)
+func (d *delivery) reviewed(path string) []string {
+	text, err := d.site.Origin.File(cmp.Or(d.made.Hash, d.site.Base), path)
 	if err != nil {
 		return nil
 	}

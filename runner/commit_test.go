@@ -20,8 +20,8 @@ import (
 // token has the form of a service's key.
 const token = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
 
-// landed creates a job whose session has written files, by name.
-func (s *stage) landed(plan *tasks.Plan, spec tasks.Job, files map[string]string) *landed {
+// delivery creates a job whose session has written files, by name.
+func (s *stage) delivery(plan *tasks.Plan, spec tasks.Job, files map[string]string) *delivery {
 	s.t.Helper()
 	j := s.begin(plan, spec)
 	p := s.prepared(j)
@@ -29,12 +29,12 @@ func (s *stage) landed(plan *tasks.Plan, spec tasks.Job, files map[string]string
 	for name, text := range files {
 		writeFile(s.t, filepath.Join(p.Space.Dir(), name), text)
 	}
-	return &landed{job: j, site: p}
+	return &delivery{job: j, site: p}
 }
 
-func (l *landed) patchText(t *testing.T) string {
+func (d *delivery) patchText(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(l.job.opts.Dir.Path(), l.patch))
+	text, err := os.ReadFile(filepath.Join(d.job.opts.Dir.Path(), d.patch))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,11 +43,11 @@ func (l *landed) patchText(t *testing.T) string {
 
 func TestChangesAreReportedAndSavedAsPatch(t *testing.T) {
 	s := setUp(t)
-	l := s.landed(&tasks.Plan{}, s.job("a"), map[string]string{"new": "one\ntwo\n"})
-	if l.measured() || !l.lost() {
+	d := s.delivery(&tasks.Plan{}, s.job("a"), map[string]string{"new": "one\ntwo\n"})
+	if d.measured() || !d.lost() {
 		t.Error("it is measured before anybody looked")
 	}
-	if end := l.findChanges(t.Context()); end != nil {
+	if end := d.findChanges(t.Context()); end != nil {
 		t.Fatalf("%+v", *end)
 	}
 	found := s.of(event.ChangesFound)
@@ -55,22 +55,22 @@ func TestChangesAreReportedAndSavedAsPatch(t *testing.T) {
 	if len(found) != 1 || !cmp.Equal(want, found[0].Changes) {
 		t.Errorf("told %+v", found)
 	}
-	if l.patch != "patches/a.patch" || !strings.Contains(l.patchText(t), "+++ b/new\n") || !l.measured() || l.lost() {
-		t.Errorf("the patch is %q", l.patch)
+	if d.patch != "patches/a.patch" || !strings.Contains(d.patchText(t), "+++ b/new\n") || !d.measured() || d.lost() {
+		t.Errorf("the patch is %q", d.patch)
 	}
 }
 
 func TestAJobWithoutChanges(t *testing.T) {
 	s := setUp(t)
-	l := s.landed(&tasks.Plan{}, s.job("a"), nil)
-	if end := l.findChanges(t.Context()); end != nil || l.patch != "" || l.lost() {
-		t.Errorf("%+v, patch %q", end, l.patch)
+	d := s.delivery(&tasks.Plan{}, s.job("a"), nil)
+	if end := d.findChanges(t.Context()); end != nil || d.patch != "" || d.lost() {
+		t.Errorf("%+v, patch %q", end, d.patch)
 	}
-	if end := l.commit(t.Context()); end != nil || l.made.Hash != "" {
-		t.Errorf("%+v, commit %q", end, l.made.Hash)
+	if end := d.commit(t.Context()); end != nil || d.made.Hash != "" {
+		t.Errorf("%+v, commit %q", end, d.made.Hash)
 	}
-	l.job.Spec.RequireChanges = true
-	if end := l.findChanges(t.Context()); end == nil || end.Code != event.CodeFailed || end.Detail != "the task requires changes and nothing was changed" {
+	d.job.Spec.RequireChanges = true
+	if end := d.findChanges(t.Context()); end == nil || end.Code != event.CodeFailed || end.Detail != "the task requires changes and nothing was changed" {
 		t.Errorf("%+v", end)
 	}
 }
@@ -79,15 +79,15 @@ func TestTheCommitIsExactlyTheChange(t *testing.T) {
 	s := setUp(t)
 	spec := s.job("a")
 	spec.Commit.Author = tasks.Person{Name: "Ann", Email: "ann@example.com"}
-	l := s.landed(&tasks.Plan{}, spec, map[string]string{"a": "x\n", "b": "y\n"})
-	if end := l.findChanges(t.Context()); end != nil {
+	d := s.delivery(&tasks.Plan{}, spec, map[string]string{"a": "x\n", "b": "y\n"})
+	if end := d.findChanges(t.Context()); end != nil {
 		t.Fatalf("%+v", *end)
 	}
-	writeFile(t, filepath.Join(l.site.Space.Dir(), "late"), "by whoever still runs\n")
-	if end := l.commit(t.Context()); end != nil {
+	writeFile(t, filepath.Join(d.site.Space.Dir(), "late"), "by whoever still runs\n")
+	if end := d.commit(t.Context()); end != nil {
 		t.Fatalf("%+v", *end)
 	}
-	if got := git(t, s.repo, "show", "--format=%P %an <%ae> %cn <%ce>", "--name-only", "millhand/a"); got != l.site.Base+" Ann <ann@example.com> millhand <millhand@localhost>\n\na\nb" {
+	if got := git(t, s.repo, "show", "--format=%P %an <%ae> %cn <%ce>", "--name-only", "millhand/a"); got != d.site.Base+" Ann <ann@example.com> millhand <millhand@localhost>\n\na\nb" {
 		t.Errorf("the commit is %s", got)
 	}
 	made := s.of(event.Committed)
@@ -103,23 +103,23 @@ func TestPublishPatchCommitsNothing(t *testing.T) {
 	s := setUp(t)
 	spec := s.job("a")
 	spec.Publish = tasks.PublishPatch
-	l := s.landed(&tasks.Plan{}, spec, map[string]string{"a": "x\n"})
-	if end := l.findChanges(t.Context()); end != nil {
+	d := s.delivery(&tasks.Plan{}, spec, map[string]string{"a": "x\n"})
+	if end := d.findChanges(t.Context()); end != nil {
 		t.Fatalf("%+v", *end)
 	}
-	if end := l.commit(t.Context()); end != nil || l.made.Hash != "" || l.lost() {
-		t.Errorf("%+v, %+v", end, l.made)
+	if end := d.commit(t.Context()); end != nil || d.made.Hash != "" || d.lost() {
+		t.Errorf("%+v, %+v", end, d.made)
 	}
 }
 
 func TestCommitRequiresUnchangedBranch(t *testing.T) {
 	s := setUp(t)
-	l := s.landed(&tasks.Plan{}, s.job("a"), map[string]string{"a": "x\n"})
-	if end := l.findChanges(t.Context()); end != nil {
+	d := s.delivery(&tasks.Plan{}, s.job("a"), map[string]string{"a": "x\n"})
+	if end := d.findChanges(t.Context()); end != nil {
 		t.Fatalf("%+v", *end)
 	}
 	git(t, s.repo, "branch", "millhand/a")
-	end := l.commit(t.Context())
+	end := d.commit(t.Context())
 	if end == nil || end.Code != event.CodeCommit || !strings.HasPrefix(end.Detail, "commit: ") {
 		t.Errorf("a branch of somebody else's: %+v", end)
 	}
@@ -128,8 +128,8 @@ func TestCommitRequiresUnchangedBranch(t *testing.T) {
 	if end = ending.OfGit(ctx, "commit", os.ErrExist); end.Code != event.CodeInterrupted {
 		t.Errorf("after a signal: %+v", end)
 	}
-	l.job.Start.Tip = git(t, s.repo, "rev-parse", "millhand/a")
-	if end = l.commit(t.Context()); end != nil || git(t, s.repo, "rev-parse", "millhand/a") != l.made.Hash {
+	d.job.Start.Tip = git(t, s.repo, "rev-parse", "millhand/a")
+	if end = d.commit(t.Context()); end != nil || git(t, s.repo, "rev-parse", "millhand/a") != d.made.Hash {
 		t.Errorf("a branch that is to be replaced: %+v", end)
 	}
 }
@@ -138,17 +138,17 @@ func TestInPlaceCommitReportsConcurrentCommit(t *testing.T) {
 	s := setUp(t)
 	spec := s.job("a")
 	spec.Commit.Branch = tasks.CurrentBranch
-	l := s.landed(&tasks.Plan{}, spec, map[string]string{"a": "x\n"})
-	if end := l.findChanges(t.Context()); end != nil {
+	d := s.delivery(&tasks.Plan{}, spec, map[string]string{"a": "x\n"})
+	if end := d.findChanges(t.Context()); end != nil {
 		t.Fatalf("%+v", *end)
 	}
 	git(t, s.repo, "commit", "-q", "--allow-empty", "-m", "of the agent")
-	if end := l.commit(t.Context()); end == nil || !strings.HasPrefix(end.Detail, "commit in place (if the agent has committed by itself") {
+	if end := d.commit(t.Context()); end == nil || !strings.HasPrefix(end.Detail, "commit in place (if the agent has committed by itself") {
 		t.Errorf("%+v", end)
 	}
 	git(t, s.repo, "reset", "-q", "--soft", "HEAD~1")
-	if end := l.commit(t.Context()); end != nil || l.made.Branch != "main" || git(t, s.repo, "rev-parse", "main") != l.made.Hash {
-		t.Errorf("%+v, %+v", end, l.made)
+	if end := d.commit(t.Context()); end != nil || d.made.Branch != "main" || git(t, s.repo, "rev-parse", "main") != d.made.Hash {
+		t.Errorf("%+v, %+v", end, d.made)
 	}
 }
 
@@ -157,24 +157,24 @@ func TestCommitsInAMirrorStayWithTheirRun(t *testing.T) {
 	spec := s.job("a")
 	spec.Repo = tasks.Repo{Name: "far", Kind: tasks.RepoURL, URL: "file://" + s.repo}
 	spec.Publish = tasks.PublishPush
-	l := s.landed(&tasks.Plan{}, spec, map[string]string{"a": "x\n"})
-	if end := l.findChanges(t.Context()); end != nil {
+	d := s.delivery(&tasks.Plan{}, spec, map[string]string{"a": "x\n"})
+	if end := d.findChanges(t.Context()); end != nil {
 		t.Fatalf("%+v", *end)
 	}
-	if end := l.commit(t.Context()); end != nil || l.made.Branch != "millhand/a" {
-		t.Fatalf("%+v, %+v", end, l.made)
+	if end := d.commit(t.Context()); end != nil || d.made.Branch != "millhand/a" {
+		t.Fatalf("%+v, %+v", end, d.made)
 	}
-	if got := git(t, l.site.Origin.Git.Common, "branch", "--list", "millhand/a"); got != "" {
+	if got := git(t, d.site.Origin.Git.Common, "branch", "--list", "millhand/a"); got != "" {
 		t.Errorf("the mirror has the branch %q", got)
 	}
-	if end := l.publish(t.Context()); end != nil || git(t, s.repo, "rev-parse", "millhand/a") != l.made.Hash {
+	if end := d.publish(t.Context()); end != nil || git(t, s.repo, "rev-parse", "millhand/a") != d.made.Hash {
 		t.Errorf("%+v", end)
 	}
 }
 
 func TestWorkInProgressIsCommittedAfterALimit(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(*landed)
+		change func(*delivery)
 		code   event.Code
 		wip    bool
 	}{
@@ -182,27 +182,27 @@ func TestWorkInProgressIsCommittedAfterALimit(t *testing.T) {
 		"a budget":              {nil, event.CodeOverBudget, true},
 		"a failure":             {nil, event.CodeFailed, false},
 		"a signal":              {nil, event.CodeTerminated, false},
-		"not wanted":            {func(l *landed) { l.job.Spec.Commit.WIP = false }, event.CodeLimit, false},
-		"no commit":             {func(l *landed) { l.job.Spec.Commit = nil }, event.CodeLimit, false},
-		"no session yet":        {func(l *landed) { l.site.Touched = false }, event.CodeLimit, false},
-		"the patch is it":       {func(l *landed) { l.job.Spec.Publish = tasks.PublishPatch }, event.CodeLimit, false},
-		"not measured":          {func(l *landed) { l.changes = nil }, event.CodeLimit, false},
-		"nothing was changed":   {func(l *landed) { l.changes = &state.ChangeSet{} }, event.CodeLimit, false},
-		"a mirror to push from": {func(l *landed) { l.job.Spec.Repo.Kind, l.job.Spec.Publish = tasks.RepoURL, tasks.PublishPush }, event.CodeLimit, false},
+		"not wanted":            {func(d *delivery) { d.job.Spec.Commit.WIP = false }, event.CodeLimit, false},
+		"no commit":             {func(d *delivery) { d.job.Spec.Commit = nil }, event.CodeLimit, false},
+		"no session yet":        {func(d *delivery) { d.site.Touched = false }, event.CodeLimit, false},
+		"the patch is it":       {func(d *delivery) { d.job.Spec.Publish = tasks.PublishPatch }, event.CodeLimit, false},
+		"not measured":          {func(d *delivery) { d.changes = nil }, event.CodeLimit, false},
+		"nothing was changed":   {func(d *delivery) { d.changes = &state.ChangeSet{} }, event.CodeLimit, false},
+		"a mirror to push from": {func(d *delivery) { d.job.Spec.Repo.Kind, d.job.Spec.Publish = tasks.RepoURL, tasks.PublishPush }, event.CodeLimit, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := setUp(t)
 			spec := s.job("a")
 			spec.Commit.WIP = true
-			l := s.landed(&tasks.Plan{}, spec, map[string]string{"a": "x\n"})
-			if end := l.findChanges(t.Context()); end != nil {
+			d := s.delivery(&tasks.Plan{}, spec, map[string]string{"a": "x\n"})
+			if end := d.findChanges(t.Context()); end != nil {
 				t.Fatalf("%+v", *end)
 			}
 			if c.change != nil {
-				c.change(l)
+				c.change(d)
 			}
-			l.commitWIP(t.Context(), &ending.Stop{Code: c.code})
-			if got := l.made.Hash != ""; got != c.wip {
+			d.commitWIP(t.Context(), &ending.Stop{Code: c.code})
+			if got := d.made.Hash != ""; got != c.wip {
 				t.Fatalf("committed: %t", got)
 			}
 			if !c.wip {
@@ -220,29 +220,29 @@ func TestWorkInProgressThatCantBeCommittedIsAWarning(t *testing.T) {
 	s := setUp(t)
 	spec := s.job("a")
 	spec.Commit.WIP = true
-	l := s.landed(&tasks.Plan{}, spec, map[string]string{"a": "x\n"})
-	if end := l.findChanges(t.Context()); end != nil {
+	d := s.delivery(&tasks.Plan{}, spec, map[string]string{"a": "x\n"})
+	if end := d.findChanges(t.Context()); end != nil {
 		t.Fatalf("%+v", *end)
 	}
 	git(t, s.repo, "branch", "millhand/a")
-	if l.commitWIP(t.Context(), &ending.Stop{Code: event.CodeLimit}); !strings.Contains(s.warnings(), "commit work in progress: ") || l.made.Hash != "" {
-		t.Errorf("%+v; warnings: %s", l.made, s.warnings())
+	if d.commitWIP(t.Context(), &ending.Stop{Code: event.CodeLimit}); !strings.Contains(s.warnings(), "commit work in progress: ") || d.made.Hash != "" {
+		t.Errorf("%+v; warnings: %s", d.made, s.warnings())
 	}
 }
 
 func TestASecretInTheChangeEndsTheJob(t *testing.T) {
 	s := setUp(t)
 	s.opts.Redact = redact.New(nil)
-	l := s.landed(&tasks.Plan{}, s.job("a"), map[string]string{"config": "x\nkey: " + token + "\n", "fine": "y\n"})
-	end := l.findChanges(t.Context())
+	d := s.delivery(&tasks.Plan{}, s.job("a"), map[string]string{"config": "x\nkey: " + token + "\n", "fine": "y\n"})
+	end := d.findChanges(t.Context())
 	if end == nil || end.Code != event.CodeSecret || !strings.Contains(end.Detail, "config:2 (") || strings.Contains(end.Detail, token) {
 		t.Fatalf("%+v", end)
 	}
-	if patch := l.patchText(t); strings.Contains(patch, token) || !strings.Contains(patch, "+key: "+redact.Mark) || !strings.Contains(patch, "+y\n") {
+	if patch := d.patchText(t); strings.Contains(patch, token) || !strings.Contains(patch, "+key: "+redact.Mark) || !strings.Contains(patch, "+y\n") {
 		t.Errorf("the patch is %s", patch)
 	}
-	l.job.Spec.Commit = nil
-	if end := l.findChanges(t.Context()); end != nil || !strings.Contains(s.warnings(), "config:2 (") || !strings.Contains(s.warnings(), "redacted in the patch") {
+	d.job.Spec.Commit = nil
+	if end := d.findChanges(t.Context()); end != nil || !strings.Contains(s.warnings(), "config:2 (") || !strings.Contains(s.warnings(), "redacted in the patch") {
 		t.Errorf("without a commit: %+v; warnings: %s", end, s.warnings())
 	}
 }
@@ -253,11 +253,11 @@ func TestExistingSecretIsNotALeak(t *testing.T) {
 	writeFile(t, filepath.Join(s.repo, "config"), "key: "+token+"\n# held-by-millhand-1234\n")
 	git(t, s.repo, "add", "-A")
 	git(t, s.repo, "commit", "-q", "-m", "more")
-	l := s.landed(&tasks.Plan{}, s.job("a"), map[string]string{"config": "the key: " + token + "\n# held-by-millhand-1234\n"})
-	if end := l.findChanges(t.Context()); end != nil {
+	d := s.delivery(&tasks.Plan{}, s.job("a"), map[string]string{"config": "the key: " + token + "\n# held-by-millhand-1234\n"})
+	if end := d.findChanges(t.Context()); end != nil {
 		t.Fatalf("%+v", *end)
 	}
-	if patch := l.patchText(t); strings.Contains(patch, "held-by-millhand-1234") || !strings.Contains(patch, token) {
+	if patch := d.patchText(t); strings.Contains(patch, "held-by-millhand-1234") || !strings.Contains(patch, token) {
 		t.Errorf("the patch is %s", patch)
 	}
 	if !strings.Contains(s.warnings(), "so the patch can't be applied") {
@@ -268,8 +268,8 @@ func TestExistingSecretIsNotALeak(t *testing.T) {
 func TestSecretInFileNameIsRedacted(t *testing.T) {
 	s := setUp(t)
 	s.opts.Redact = redact.New(nil)
-	l := s.landed(&tasks.Plan{}, s.job("a"), map[string]string{token: "x\n"})
-	end := l.findChanges(t.Context())
+	d := s.delivery(&tasks.Plan{}, s.job("a"), map[string]string{token: "x\n"})
+	end := d.findChanges(t.Context())
 	if end == nil || end.Code != event.CodeSecret || !strings.Contains(end.Detail, ", in its name)") || strings.Contains(end.Detail, token) {
 		t.Errorf("%+v", end)
 	}
@@ -282,12 +282,12 @@ func TestLeaksInUserFileAreThoseOfTheCommit(t *testing.T) {
 	writeFile(t, filepath.Join(s.repo, "untouched"), "key: "+token+"\n")
 	spec := s.job("a")
 	spec.Commit.Branch = tasks.CurrentBranch
-	l := s.landed(&tasks.Plan{AllowDirty: true}, spec, map[string]string{"own": "x\n"})
-	if end := l.findChanges(t.Context()); end != nil {
+	d := s.delivery(&tasks.Plan{AllowDirty: true}, spec, map[string]string{"own": "x\n"})
+	if end := d.findChanges(t.Context()); end != nil {
 		t.Errorf("the user's files are not committed, and: %+v", end)
 	}
 	writeFile(t, filepath.Join(s.repo, "mixed"), "key: "+token+"\nmore\n")
-	end := l.findChanges(t.Context())
+	end := d.findChanges(t.Context())
 	if end == nil || end.Code != event.CodeSecret || !strings.Contains(end.Detail, "mixed:1 (") || strings.Contains(end.Detail, "untouched") {
 		t.Errorf("a file of both: %+v", end)
 	}
@@ -306,16 +306,16 @@ func TestChangesOutsideTheWorkspaceAreAWarning(t *testing.T) {
 	git(t, s.repo, "commit", "-q", "-m", "more")
 	spec := s.job("a")
 	spec.Repo.Dir = filepath.Join(s.repo, "web")
-	l := s.landed(&tasks.Plan{}, spec, map[string]string{"y": "y\n", "../aside": "z\n"})
-	if end := l.findChanges(t.Context()); end != nil || !strings.Contains(s.warnings(), "changes outside of the workspace web are excluded: aside") {
+	d := s.delivery(&tasks.Plan{}, spec, map[string]string{"y": "y\n", "../aside": "z\n"})
+	if end := d.findChanges(t.Context()); end != nil || !strings.Contains(s.warnings(), "changes outside of the workspace web are excluded: aside") {
 		t.Errorf("%+v; warnings: %s", end, s.warnings())
 	}
-	if len(l.changes.Changes) != 1 || l.changes.Changes[0].Path != "web/y" {
-		t.Errorf("the changes are %+v", l.changes.Changes)
+	if len(d.changes.Changes) != 1 || d.changes.Changes[0].Path != "web/y" {
+		t.Errorf("the changes are %+v", d.changes.Changes)
 	}
 	s.events = nil
-	l.job.opts.Level = sandbox.Full // whose commands can't write there
-	if err := l.warnOutsideWorkspace(t.Context()); err != nil || s.warnings() != "" {
+	d.job.opts.Level = sandbox.Full // whose commands can't write there
+	if err := d.warnOutsideWorkspace(t.Context()); err != nil || s.warnings() != "" {
 		t.Errorf("%v; warnings: %s", err, s.warnings())
 	}
 }
@@ -325,17 +325,17 @@ func TestUnwritablePatch(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(s.opts.Dir.Path(), "patches"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	l := s.landed(&tasks.Plan{}, s.job("a"), map[string]string{"a": "x\n"})
-	if end := l.findChanges(t.Context()); end != nil || !strings.Contains(s.warnings(), "the changes are committed without it") || !l.lost() {
+	d := s.delivery(&tasks.Plan{}, s.job("a"), map[string]string{"a": "x\n"})
+	if end := d.findChanges(t.Context()); end != nil || !strings.Contains(s.warnings(), "the changes are committed without it") || !d.lost() {
 		t.Errorf("%+v; warnings: %s", end, s.warnings())
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(ending.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
-	if end := l.commit(ctx); end != nil || l.lost() {
+	if end := d.commit(ctx); end != nil || d.lost() {
 		t.Errorf("nothing else keeps the work, and: %+v", end)
 	}
-	l.job.Spec.Publish = tasks.PublishPatch
-	if end := l.findChanges(t.Context()); end == nil || end.Code != event.CodeCommit || !strings.HasPrefix(end.Detail, "save the patch of the job: ") {
+	d.job.Spec.Publish = tasks.PublishPatch
+	if end := d.findChanges(t.Context()); end == nil || end.Code != event.CodeCommit || !strings.HasPrefix(end.Detail, "save the patch of the job: ") {
 		t.Errorf("the patch is the result, and: %+v", end)
 	}
 }

@@ -11,17 +11,17 @@ import (
 )
 
 // afterCommit runs the hooks of after_commit if there is a commit.
-func (l *landed) afterCommit(ctx context.Context) *ending.Stop {
-	if l.made.Hash == "" {
+func (d *delivery) afterCommit(ctx context.Context) *ending.Stop {
+	if d.made.Hash == "" {
 		return nil
 	}
-	return site.JobHooks{Site: l.site}.Run(ctx, tasks.AfterCommit, event.CodeExtension, func(in *hook.Input) { in.Commit = l.hookCommit() })
+	return site.JobHooks{Site: d.site}.Run(ctx, tasks.AfterCommit, event.CodeExtension, func(in *hook.Input) { in.Commit = d.hookCommit() })
 }
 
 // hookCommit returns the commit of the job; nil without one.
-func (l *landed) hookCommit() *hook.Commit {
-	if l == nil || l.made.Hash == "" {
+func (d *delivery) hookCommit() *hook.Commit {
+	if d == nil || d.made.Hash == "" {
 		return nil
 	}
-	return &hook.Commit{Hash: l.made.Hash, Branch: l.made.Branch}
+	return &hook.Commit{Hash: d.made.Hash, Branch: d.made.Branch}
 }

@@ -5,7 +5,7 @@
 // of a saved run without a session.
 //
 // A job's phases pass values to each other: prepare returns a [site.Site] (the workspace and
-// its sandbox), the session phase a result, and landed saves the changes of the site
+// its sandbox), the session phase a result, and a delivery saves the changes of the site
 // as a patch, a commit and a push. The failure of a job, even a panic, is data in its
 // last event and never ends other jobs. The package saves patches and makes commits; transcripts are
 // written by package agent, and reports are made from the events by package rundir.

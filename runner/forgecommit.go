@@ -12,13 +12,13 @@ import (
 )
 
 // signing returns how the forge makes the job's commit; nil if it does not.
-func (l *landed) signing() (*publish.Signing, error) {
-	repo, made := l.site.Origin, l.made.Hash
-	if !l.job.Spec.Commit.ByForge() || l.job.Start.Signer.Client == nil {
+func (d *delivery) signing() (*publish.Signing, error) {
+	repo, made := d.site.Origin, d.made.Hash
+	if !d.job.Spec.Commit.ByForge() || d.job.Start.Signer.Client == nil {
 		return nil, nil //nolint:nilnil // the usual case
 	}
-	s := l.job.Start.Signer
-	s.Branch = publish.SigningPrefix + l.job.opts.RunID + "/" + l.job.Spec.ID
+	s := d.job.Start.Signer
+	s.Branch = publish.SigningPrefix + d.job.opts.RunID + "/" + d.job.Spec.ID
 	if signed, err := repo.Signed(made); err != nil || signed { // an earlier process has fetched it
 		return &s, err
 	}
@@ -35,27 +35,27 @@ func (l *landed) signing() (*publish.Signing, error) {
 	}
 	s.Base = line[1]
 	s.New = func() (forge.NewCommit, error) {
-		files, err := l.filesByForge(s.Base, made)
+		files, err := d.filesByForge(s.Base, made)
 		return forge.NewCommit{Message: message, Files: files}, err
 	}
-	s.Check = func(hash string) error { return l.sameCommit(made, hash) }
+	s.Check = func(hash string) error { return d.sameCommit(made, hash) }
 	s.Made = func(ctx context.Context, hash string) error {
-		if l.job.Spec.Repo.Kind == tasks.RepoPath {
-			_, committer := l.job.Signatures()
-			if err := repo.MoveBranch(ctx, l.made.Branch, made, hash, committer); err != nil {
+		if d.job.Spec.Repo.Kind == tasks.RepoPath {
+			_, committer := d.job.Signatures()
+			if err := repo.MoveBranch(ctx, d.made.Branch, made, hash, committer); err != nil {
 				return err
 			}
 		}
-		l.made.Hash = hash
-		l.job.Emit(event.Event{Type: event.Committed, Commit: &event.Commit{Hash: hash, Branch: l.made.Branch, Message: message}})
+		d.made.Hash = hash
+		d.job.Emit(event.Event{Type: event.Committed, Commit: &event.Commit{Hash: hash, Branch: d.made.Branch, Message: message}})
 		return nil
 	}
 	return &s, nil
 }
 
 // filesByForge returns the changes of a commit, if the forge can make it.
-func (l *landed) filesByForge(base, made string) ([]forge.File, error) {
-	changed, err := l.site.Origin.Difference(base, made, forge.MaxCommit)
+func (d *delivery) filesByForge(base, made string) ([]forge.File, error) {
+	changed, err := d.site.Origin.Difference(base, made, forge.MaxCommit)
 	if err != nil {
 		return nil, fmt.Errorf("sign: api: %w; use sign: ssh", err)
 	}
@@ -71,8 +71,8 @@ func (l *landed) filesByForge(base, made string) ([]forge.File, error) {
 
 // sameCommit returns an error unless the forge's commit has the files and the parent of the
 // job's commit, and a signature.
-func (l *landed) sameCommit(made, hash string) error {
-	repo := l.site.Origin
+func (d *delivery) sameCommit(made, hash string) error {
+	repo := d.site.Origin
 	trees, parents := [2]string{}, [2]string{}
 	for i, c := range []string{made, hash} {
 		line, err := repo.FirstParents(c, 2)

@@ -25,14 +25,14 @@ func makesRequests(j *job, r *ending.Result) bool {
 }
 
 // requests makes the changes of the forge that the agent has requested.
-func (l *landed) requests(ctx context.Context) *ending.Stop {
-	j, failed := l.job, (*ending.Stop)(nil)
-	all := j.requested(l.result)
+func (d *delivery) requests(ctx context.Context) *ending.Stop {
+	j, failed := d.job, (*ending.Stop)(nil)
+	all := j.requested(d.result)
 	if len(all) == 0 {
 		return nil
 	}
 	to := j.Start.Requests
-	to.Job, to.Facts, to.Thread = j.Spec.ID, l.facts(), cmp.Or(to.Thread, forge.Thread{Number: l.pull})
+	to.Job, to.Facts, to.Thread = j.Spec.ID, d.facts(), cmp.Or(to.Thread, forge.Thread{Number: d.pull})
 	for _, one := range all {
 		if one.Outcome == "" {
 			j.Emit(event.Event{Type: event.ForgeRequestStarted, ForgeRequest: &one})

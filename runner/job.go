@@ -36,7 +36,7 @@ type progress struct {
 	site     *site.Site // nil before prepare
 	baseline []event.Baseline
 	result   *ending.Result // of the session phase
-	landing  *landed        // nil before the changes phase
+	delivery *delivery      // nil before the changes phase
 }
 
 // phases lists the phases of a job. They run in order until one returns a stop.
@@ -44,7 +44,7 @@ func (j *job) phases(p *progress) []phase {
 	if j.Start.Earlier.Hash != "" {
 		return []phase{{
 			name: "publish", run: func(ctx context.Context) *ending.Stop {
-				l := j.landEarlier()
+				l := j.earlierDelivery()
 				return ending.First(ctx, l.publish, l.comment, l.requests)
 			},
 			queued: func() bool { return j.Spec.Publish.Pushes() || comments(j) || j.Spec.Requests.Made() },
@@ -76,17 +76,17 @@ func (j *job) phases(p *progress) []phase {
 		}},
 		{name: "disk", run: func(ctx context.Context) *ending.Stop { return p.site.Sandboxes.CheckDiskLimit(ctx) }},
 		{name: "changes", ends: true, run: func(ctx context.Context) *ending.Stop { // otherwise it would be repeated to save the changes
-			p.landing = &landed{job: j, site: p.site, baseline: p.baseline, result: p.result}
-			return p.landing.findChanges(ctx)
+			p.delivery = &delivery{job: j, site: p.site, baseline: p.baseline, result: p.result}
+			return p.delivery.findChanges(ctx)
 		}},
 		{name: "commit", run: func(ctx context.Context) *ending.Stop {
-			return ending.First(ctx, p.landing.commit, p.landing.afterCommit)
+			return ending.First(ctx, p.delivery.commit, p.delivery.afterCommit)
 		}},
 		{
 			name: "publish", run: func(ctx context.Context) *ending.Stop {
-				return ending.First(ctx, p.landing.publish, p.landing.comment, p.landing.requests)
+				return ending.First(ctx, p.delivery.publish, p.delivery.comment, p.delivery.requests)
 			},
-			queued: func() bool { return p.landing.publishes() || comments(j) || makesRequests(j, p.result) },
+			queued: func() bool { return p.delivery.publishes() || comments(j) || makesRequests(j, p.result) },
 		},
 	}
 }
@@ -134,11 +134,11 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 	if p.site != nil {
 		p.site.Settled()
 	}
-	if end != nil && p.site != nil && p.site.Before != nil && !p.landing.measured() {
+	if end != nil && p.site != nil && p.site.Before != nil && !p.delivery.measured() {
 		// The changes of a job that did not pass are not committed, but saved.
-		p.landing = &landed{job: j, site: p.site}
-		if bad := p.landing.findChanges(after); bad == nil {
-			p.landing.commitWIP(after, end)
+		p.delivery = &delivery{job: j, site: p.site}
+		if bad := p.delivery.findChanges(after); bad == nil {
+			p.delivery.commitWIP(after, end)
 		} else if bad.Code != end.Code && !bad.Code.Cause().Unnamed() {
 			j.Warn(bad.Detail)
 		}
@@ -154,14 +154,14 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 	}
 	sum := j.jobEnd(end, p)
 	sum.OutputFile = file
-	site.JobHooks{Site: p.site}.End(ctx, p.landing.hookCommit(), sum)
+	site.JobHooks{Site: p.site}.End(ctx, p.delivery.hookCommit(), sum)
 	return sum
 }
 
 // unsaved reports whether the job's worktree has changes that are saved neither as a patch
 // nor as a commit.
 func (p *progress) unsaved() bool {
-	return p.site.Touched && p.site.Usable() && (p.landing == nil || p.landing.lost())
+	return p.site.Touched && p.site.Usable() && (p.delivery == nil || p.delivery.lost())
 }
 
 // jobEnd returns the payload of the job's last event.
@@ -178,8 +178,8 @@ func (j *job) jobEnd(end *ending.Stop, p *progress) event.JobEnd {
 	sum.Attempts, sum.FinalMessage, sum.Output = p.result.Attempts, p.result.Final, p.result.Output
 	t := p.result.Totals
 	sum.Turns, sum.Usage, sum.CostUSD = t.Turns, t.Usage, t.Cost.USD()
-	if p.landing != nil {
-		sum.Patch, sum.PatchSHA256, sum.Refused = p.landing.patch, p.landing.digest, p.landing.lacking()
+	if p.delivery != nil {
+		sum.Patch, sum.PatchSHA256, sum.Refused = p.delivery.patch, p.delivery.digest, p.delivery.lacking()
 	} else if j.Start.Own {
 		sum.Patch = savedPatch(j.opts.Dir, j.Spec.ID)
 	}

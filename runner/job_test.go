@@ -148,8 +148,8 @@ func TestUnsavedWork(t *testing.T) {
 	}{
 		"no attempt":   {progress{site: &site.Site{}}, false},
 		"not measured": {progress{site: &site.Site{Touched: true}}, true},
-		"a patch":      {progress{site: &site.Site{Touched: true}, landing: &landed{patch: "x"}}, false},
-		"nothing":      {progress{site: &site.Site{Touched: true}, landing: &landed{}}, true},
+		"a patch":      {progress{site: &site.Site{Touched: true}, delivery: &delivery{patch: "x"}}, false},
+		"nothing":      {progress{site: &site.Site{Touched: true}, delivery: &delivery{}}, true},
 	} {
 		if got := c.p.unsaved(); got != c.want {
 			t.Errorf("%s: %t", name, got)

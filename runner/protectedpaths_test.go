@@ -12,17 +12,17 @@ import (
 
 func TestAChangeThatARuleDeniesIsNotCommitted(t *testing.T) {
 	s := setUp(t)
-	l := s.landed(&tasks.Plan{}, protecting(s.job("a"), "*.lock"), map[string]string{"go.lock": "x\n", "main": "y\n"})
-	end := l.findChanges(t.Context())
+	d := s.delivery(&tasks.Plan{}, protecting(s.job("a"), "*.lock"), map[string]string{"go.lock": "x\n", "main": "y\n"})
+	end := d.findChanges(t.Context())
 	if end == nil || end.Code != event.CodeProtected || end.Outcome() != event.Policy || !strings.Contains(end.Detail, `go.lock, by rule edit: {"*.lock": deny} (m.yaml:7, which limits profile build)`) {
 		t.Fatalf("%+v", end)
 	}
-	if text := l.patchText(t); !strings.Contains(text, "+++ b/go.lock") || !strings.Contains(text, "+++ b/main") {
+	if text := d.patchText(t); !strings.Contains(text, "+++ b/go.lock") || !strings.Contains(text, "+++ b/main") {
 		t.Errorf("the patch is\n%s", text)
 	}
-	l = s.landed(&tasks.Plan{}, s.job("b"), map[string]string{"main": "y\n"})
-	writeFile(t, filepath.Join(l.site.Space.Dir(), ".gitmodules"), "[submodule \"x\"]\n\tpath = x\n\turl = -u./payload\n\tupdate = !CMD\n")
-	if end := l.findChanges(t.Context()); end == nil || end.Code != event.CodeProtected {
+	d = s.delivery(&tasks.Plan{}, s.job("b"), map[string]string{"main": "y\n"})
+	writeFile(t, filepath.Join(d.site.Space.Dir(), ".gitmodules"), "[submodule \"x\"]\n\tpath = x\n\turl = -u./payload\n\tupdate = !CMD\n")
+	if end := d.findChanges(t.Context()); end == nil || end.Code != event.CodeProtected {
 		t.Errorf("%+v", end)
 	}
 }

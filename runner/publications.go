@@ -34,16 +34,16 @@ func (j *job) enqueue(ctx context.Context) (leave func(), end *ending.Stop) {
 	return leave, nil
 }
 
-// landEarlier returns the landing of a job whose work an earlier run, or an earlier process of
+// earlierDelivery returns the delivery of a job whose work an earlier run, or an earlier process of
 // this one, has committed.
-func (j *job) landEarlier() *landed {
+func (j *job) earlierDelivery() *delivery {
 	c := j.Start.Earlier
 	j.Emit(event.Event{Type: event.Committed, Commit: &c})
-	l := &landed{job: j, site: &site.Site{Origin: j.Start.Origin}, made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
+	d := &delivery{job: j, site: &site.Site{Origin: j.Start.Origin}, made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
 	if j.Start.Own && j.History.Facts != nil {
-		l.result, l.baseline = resultOf(j.History.Facts, j.Spec), slices.Collect(maps.Values(j.History.Baseline))
+		d.result, d.baseline = resultOf(j.History.Facts, j.Spec), slices.Collect(maps.Values(j.History.Baseline))
 	}
-	return l
+	return d
 }
 
 // pushedEarlier returns the reason of a job that only pushed.

@@ -14,17 +14,17 @@ import (
 )
 
 // publishes reports whether there is a commit to publish.
-func (l *landed) publishes() bool { return l.job.Spec.Publish.Pushes() && l.made.Hash != "" }
+func (d *delivery) publishes() bool { return d.job.Spec.Publish.Pushes() && d.made.Hash != "" }
 
 // publish pushes the job's commit and publishes its pull request, if its task has
 // publish.mode push or pr. A failure does not remove the commit and the patch.
-func (l *landed) publish(ctx context.Context) *ending.Stop {
-	if !l.publishes() {
+func (d *delivery) publish(ctx context.Context) *ending.Stop {
+	if !d.publishes() {
 		return nil
 	}
-	publication := l.publication()
+	publication := d.publication()
 	var err error
-	if publication.Signing, err = l.signing(); err != nil {
+	if publication.Signing, err = d.signing(); err != nil {
 		return ending.OfGit(ctx, "read the commit", err)
 	}
 	err = publication.Publish(ctx)
@@ -39,17 +39,17 @@ func (l *landed) publish(ctx context.Context) *ending.Stop {
 }
 
 // publication returns what is published of the job.
-func (l *landed) publication() *publish.Publication {
+func (d *delivery) publication() *publish.Publication {
 	p := &publish.Publication{
-		PushOptions: remote.PushOptions{Remote: l.job.Start.Remote, Commit: l.made.Hash, Branch: l.made.Branch, Expect: l.job.Start.Lease},
-		From:        l.site.Origin.Git, OnBase: l.site.InPlace, Base: l.site.Base, Saved: "saved as a patch", Emit: l.emit,
+		PushOptions: remote.PushOptions{Remote: d.job.Start.Remote, Commit: d.made.Hash, Branch: d.made.Branch, Expect: d.job.Start.Lease},
+		From:        d.site.Origin.Git, OnBase: d.site.InPlace, Base: d.site.Base, Saved: "saved as a patch", Emit: d.emit,
 	}
-	if l.job.Start.Earlier.Hash != "" {
+	if d.job.Start.Earlier.Hash != "" {
 		p.Saved = "on the branch"
 	}
-	if target := l.job.Start.Pull; target.Client != nil {
-		p.Pull = &publish.PullRequest{Target: target, Spec: *l.job.Spec.Pull, Facts: l.facts()}
-		known := l.job.History.Pull()
+	if target := d.job.Start.Pull; target.Client != nil {
+		p.Pull = &publish.PullRequest{Target: target, Spec: *d.job.Spec.Pull, Facts: d.facts()}
+		known := d.job.History.Pull()
 		p.Pull.Earlier = publish.Earlier(known.Earlier)
 		switch {
 		case known.Keep:
@@ -62,43 +62,43 @@ func (l *landed) publication() *publish.Publication {
 }
 
 // emit emits an event of the publication.
-func (l *landed) emit(e event.Event) {
+func (d *delivery) emit(e event.Event) {
 	if p := e.Published; p != nil && p.PullRequest != nil {
-		l.pull = p.PullRequest.Number
+		d.pull = p.PullRequest.Number
 	}
-	l.job.Emit(e)
+	d.job.Emit(e)
 }
 
 // facts returns the contents of the pull request's texts.
-func (l *landed) facts() publish.Facts {
-	spec, clean := l.job.Spec, l.job.opts.Redact.Text
-	f := publish.Facts{Run: l.job.opts.RunID, Name: clean(l.job.Plan.Name), Task: spec.Task}
+func (d *delivery) facts() publish.Facts {
+	spec, clean := d.job.Spec, d.job.opts.Redact.Text
+	f := publish.Facts{Run: d.job.opts.RunID, Name: clean(d.job.Plan.Name), Task: spec.Task}
 	if spec.Commit != nil {
-		f.Message = l.message("")
+		f.Message = d.message("")
 	}
-	if by := l.job.opts.About.StartedBy; by != nil {
+	if by := d.job.opts.About.StartedBy; by != nil {
 		f.RunURL = clean(by.RunURL)
 	}
-	if l.result != nil {
-		t := l.result.Totals
+	if d.result != nil {
+		t := d.result.Totals
 		f.Session = &publish.Session{
-			Summary: clean(l.result.Final), Model: spec.ModelName, Profile: spec.Profile.Name, Turns: t.Turns, Denied: t.Denied, CostUSD: t.Cost.USD(),
+			Summary: clean(d.result.Final), Model: spec.ModelName, Profile: spec.Profile.Name, Turns: t.Turns, Denied: t.Denied, CostUSD: t.Cost.USD(),
 		}
 	}
-	if l.result != nil {
-		f.Reviewed = l.result.Review
+	if d.result != nil {
+		f.Reviewed = d.result.Review
 	}
-	if l.result != nil && l.result.Hunks != nil {
-		f.Hunks = l.result.Hunks.Line()
+	if d.result != nil && d.result.Hunks != nil {
+		f.Hunks = d.result.Hunks.Line()
 	}
 	for _, c := range spec.Verify {
 		v := publish.Verify{Name: clean(c.Name), Before: "not run"}
-		if i := slices.IndexFunc(l.baseline, func(o event.Baseline) bool { return o.Name == c.Name }); i >= 0 {
-			v.Before = l.baseline[i].Result()
+		if i := slices.IndexFunc(d.baseline, func(o event.Baseline) bool { return o.Name == c.Name }); i >= 0 {
+			v.Before = d.baseline[i].Result()
 		}
 		f.Verify = append(f.Verify, v)
 	}
-	f.LeftOut = changes.SummarizeLeft(l.left)
+	f.LeftOut = changes.SummarizeLeft(d.left)
 	for i := range f.LeftOut {
 		f.LeftOut[i].Path = clean(f.LeftOut[i].Path)
 	}

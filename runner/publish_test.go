@@ -31,17 +31,17 @@ func TestPublishPushesWhatWasCommitted(t *testing.T) {
 	j := s.begin(&tasks.Plan{}, spec)
 	p := s.prepared(j)
 	hash := git(t, s.repo, "commit-tree", "-p", p.Base, "-m", "work", "HEAD^{tree}")
-	l := &landed{job: j, site: p}
-	if end := l.publish(t.Context()); end != nil || at(t, url, "millhand/a") != "" {
+	d := &delivery{job: j, site: p}
+	if end := d.publish(t.Context()); end != nil || at(t, url, "millhand/a") != "" {
 		t.Errorf("nothing was committed, and: %+v", end)
 	}
-	l.made = gitops.CommitResult{Hash: hash, Branch: "millhand/a"}
+	d.made = gitops.CommitResult{Hash: hash, Branch: "millhand/a"}
 	j.Spec.Publish = tasks.PublishBranch
-	if end := l.publish(t.Context()); end != nil || at(t, url, "millhand/a") != "" {
+	if end := d.publish(t.Context()); end != nil || at(t, url, "millhand/a") != "" {
 		t.Errorf("nothing was to be pushed, and: %+v", end)
 	}
 	j.Spec.Publish = tasks.PublishPush
-	if end := l.publish(t.Context()); end != nil || at(t, url, "millhand/a") != hash {
+	if end := d.publish(t.Context()); end != nil || at(t, url, "millhand/a") != hash {
 		t.Fatalf("%+v; the branch is at %q", end, at(t, url, "millhand/a"))
 	}
 	told := s.of(event.CommitPublished)
@@ -52,18 +52,18 @@ func TestPublishPushesWhatWasCommitted(t *testing.T) {
 	if diff := cmp.Diff(want, told[0].Published); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)
 	}
-	l.made.Hash = git(t, s.repo, "commit-tree", "-m", "other", "HEAD^{tree}")
-	end := l.publish(t.Context())
+	d.made.Hash = git(t, s.repo, "commit-tree", "-m", "other", "HEAD^{tree}")
+	end := d.publish(t.Context())
 	if end == nil || end.Code != event.CodeLease || !strings.Contains(end.Detail, "push branch millhand/a to ") || !strings.HasSuffix(end.Detail, "the changes are saved as a patch") {
 		t.Errorf("a branch that is there: %+v", end)
 	}
 	j.Start.Earlier.Hash = hash
-	if end = l.publish(t.Context()); end == nil || !strings.HasSuffix(end.Detail, "the changes are on the branch") {
+	if end = d.publish(t.Context()); end == nil || !strings.HasSuffix(end.Detail, "the changes are on the branch") {
 		t.Errorf("of an earlier run: %+v", end)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(ending.Interrupt{Signal: "SIGTERM", Exit: event.ExitTerminate})
-	if end = l.publish(ctx); end == nil || end.Code != event.CodeTerminated || !strings.Contains(s.warnings(), "was in progress when the run ended") {
+	if end = d.publish(ctx); end == nil || end.Code != event.CodeTerminated || !strings.Contains(s.warnings(), "was in progress when the run ended") {
 		t.Errorf("after a signal: %+v; warnings: %s", end, s.warnings())
 	}
 }
@@ -75,14 +75,14 @@ func TestPublishInPlacePushesOnTopOfTheBase(t *testing.T) {
 	spec.Publish, spec.Commit.Branch = tasks.PublishPush, tasks.CurrentBranch
 	j := s.begin(&tasks.Plan{}, spec)
 	p := s.prepared(j)
-	l := &landed{job: j, site: p, made: gitops.CommitResult{Hash: git(t, s.repo, "commit-tree", "-p", p.Base, "-m", "work", "HEAD^{tree}"), Branch: "main"}}
-	if end := l.publish(t.Context()); end != nil || at(t, url, "main") != l.made.Hash {
+	d := &delivery{job: j, site: p, made: gitops.CommitResult{Hash: git(t, s.repo, "commit-tree", "-p", p.Base, "-m", "work", "HEAD^{tree}"), Branch: "main"}}
+	if end := d.publish(t.Context()); end != nil || at(t, url, "main") != d.made.Hash {
 		t.Errorf("%+v; main is at %s", end, at(t, url, "main"))
 	}
 	if told := s.of(event.CommitPublished); len(told) != 1 || told[0].Published.Replaced != p.Base {
 		t.Errorf("told %+v", told)
 	}
-	if end := l.publish(t.Context()); end == nil || end.Code != event.CodeLease {
+	if end := d.publish(t.Context()); end == nil || end.Code != event.CodeLease {
 		t.Errorf("main is not where the job began, and: %+v", end)
 	}
 }

@@ -154,8 +154,8 @@ func landRebased(ctx context.Context, j *job, c *event.Commit) (failed string, e
 		return commands.Feedback(failed, j.opts.Dir), nil
 	}
 	j.Emit(event.Event{Type: event.Committed, Commit: c})
-	l := &landed{job: j, site: s, made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
-	if end := l.publish(ctx); end != nil {
+	d := &delivery{job: j, site: s, made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
+	if end := d.publish(ctx); end != nil {
 		return "", end
 	}
 	if j.Spec.Repo.Kind != tasks.RepoPath {

@@ -132,15 +132,15 @@ func (v reverting) tree(s *site.Site) (string, error) {
 // difference to the job's commit on its branch.
 func (v reverting) land(ctx context.Context, s *site.Site, done *Reverted) error {
 	j := v.job
-	l := &landed{job: j, site: s}
+	d := &delivery{job: j, site: s}
 	end := s.Diff.Recall(ctx, j.History.Facts)
 	if end == nil {
-		end = l.findChanges(ctx)
+		end = d.findChanges(ctx)
 	}
-	if l.changes == nil {
+	if d.changes == nil {
 		return errors.New(end.Detail)
 	}
-	if l.patch == "" && end == nil {
+	if d.patch == "" && end == nil {
 		j.opts.Dir.Remove(path.Join("patches", j.Spec.ID+".patch")) //nolint:errcheck // missing if the job had changed nothing
 	}
 	if j.Start.Tip == "" {
@@ -157,20 +157,20 @@ func (v reverting) land(ctx context.Context, s *site.Site, done *Reverted) error
 	if err != nil {
 		return err
 	}
-	l.changes = all.Only(func(path string) bool {
-		return !slices.ContainsFunc(l.left, func(f changes.LeftOut) bool { return f.Path == path })
+	d.changes = all.Only(func(path string) bool {
+		return !slices.ContainsFunc(d.left, func(f changes.LeftOut) bool { return f.Path == path })
 	})
-	for _, c := range l.changes.Changes {
+	for _, c := range d.changes.Changes {
 		done.Files = append(done.Files, c.Path)
 	}
-	if len(l.changes.Changes)+len(l.changes.Refused) == 0 {
+	if len(d.changes.Changes)+len(d.changes.Refused) == 0 {
 		return nil
 	}
 	s.Base = j.Start.Tip
-	if err := l.record(ctx, j.Message(j.Start.Tip, "", v.unfinished())); err != nil {
+	if err := d.record(ctx, j.Message(j.Start.Tip, "", v.unfinished())); err != nil {
 		return err
 	}
-	done.Commit = l.made.Hash
+	done.Commit = d.made.Hash
 	return nil
 }
 

@@ -16,15 +16,15 @@ import (
 // unpermitted returns the stop of a job whose files changed although its profile allows no changes and no
 // program was granted any: only level A prevents all of them. B doesn't prevent changes of modes, and before
 // Linux 6.2 truncation.
-func (l *landed) unpermitted(changes *state.ChangeSet) *ending.Stop {
-	j := l.job
-	if j.opts.Level == sandbox.Full || l.mayChange() || !l.startsPrograms() {
+func (d *delivery) unpermitted(changes *state.ChangeSet) *ending.Stop {
+	j := d.job
+	if j.opts.Level == sandbox.Full || d.mayChange() || !d.startsPrograms() {
 		return nil
 	}
 	var files []string
 	states := changes.States()
 	for _, c := range changes.Changes {
-		if !l.site.Diff.Has(c.Path, states[c.Path]) {
+		if !d.site.Diff.Has(c.Path, states[c.Path]) {
 			files = append(files, c.Path)
 		}
 	}
@@ -36,25 +36,25 @@ func (l *landed) unpermitted(changes *state.ChangeSet) *ending.Stop {
 
 // mayChange reports whether the job may change files: its agents, its script, a program that the manifest grants
 // it, or an earlier run whose changes it continues.
-func (l *landed) mayChange() bool {
-	j := l.job
+func (d *delivery) mayChange() bool {
+	j := d.job
 	p := j.AgentProfile()
 	return p.MayChange() || j.Spec.Script != nil || j.Start.Onto.Commit != "" || j.History.Inherits() ||
 		slices.ContainsFunc(j.Plan.Grants(), func(g tasks.Grant) bool {
-			return g.Workspace && confinement.MayGrant(p) || slices.ContainsFunc(g.Dirs, func(dir string) bool { return confinement.Overlap(dir, l.site.Dir) })
+			return g.Workspace && confinement.MayGrant(p) || slices.ContainsFunc(g.Dirs, func(dir string) bool { return confinement.Overlap(dir, d.site.Dir) })
 		})
 }
 
 // startsPrograms reports whether anything but setup and verify commands runs programs in the job.
-func (l *landed) startsPrograms() bool {
-	j := l.job
+func (d *delivery) startsPrograms() bool {
+	j := d.job
 	return j.Plan.StartsProcesses() || len(j.Plan.Tools) > 0 || !j.Spec.Profile.Hides("bash")
 }
 
 // forgotten warns of a job whose profile was probably forgotten, because nothing was changed. A task that asks for changes
 // fails.
-func (l *landed) forgotten() *ending.Stop {
-	j := l.job
+func (d *delivery) forgotten() *ending.Stop {
+	j := d.job
 	text := j.Advice()
 	switch {
 	case text == "":
