@@ -16,6 +16,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/opened"
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/money"
@@ -292,6 +293,27 @@ func casts(t *testing.T, turns map[string]string) func(tasks.Job, string, opened
 	return func(j tasks.Job, child string, on opened.Notices) (opened.Conversation, error) {
 		return models[j.Model](j, child, on)
 	}
+}
+
+// priced opens models whose input costs a unit for each token.
+func priced(open func(tasks.Job, string, opened.Notices) (opened.Conversation, error)) func(tasks.Job, string, opened.Notices) (opened.Conversation, error) {
+	return func(j tasks.Job, child string, on opened.Notices) (opened.Conversation, error) {
+		c, err := open(j, child, on)
+		c.Price = func(u money.Usage) money.USD { return money.USD(u.Input) }
+		c.Model = charges{c.Model}
+		return c, err
+	}
+}
+
+// charges is a model whose responses have a cost.
+type charges struct{ model.Model }
+
+func (c charges) Stream(ctx context.Context, r model.Request, emit func(model.Delta)) (model.Response, error) {
+	response, err := c.Model.Stream(ctx, r, emit)
+	if response.Usage != nil {
+		response.CostUSD = new(money.USD(response.Usage.Input))
+	}
+	return response, err
 }
 
 // mkdirFor creates the parent directory of a file.

@@ -1,0 +1,179 @@
+package agent
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/journal"
+	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/runner/history"
+	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tools"
+)
+
+// asksChild is a turn that gives a prompt to an agent, or to the session of an earlier one.
+func asksChild(agent, prompt, task string) string {
+	more := ""
+	if task != "" {
+		more = ", task_id: " + task
+	}
+	return "  - {calls: [{tool: task, args: {description: d, subagent_type: " + agent + ", prompt: " + prompt + more + "}}]}\n"
+}
+
+// helpers is a plan with an agent that jobs can start, and one without a description, which they can't.
+func helpers() *tasks.Plan {
+	return &tasks.Plan{Agents: []tasks.Agent{{Name: "look", Description: "looks"}, {Name: "test", Description: "tests"}, {Name: "hidden"}}}
+}
+
+// A child whose request is repeated, because the process was killed in it, continues if it has changed nothing. Otherwise
+// another one does its work, because the files have the state before its request.
+func TestAChildThatWasKilled(t *testing.T) {
+	for name, c := range map[string]struct {
+		calls    string // of the child's first turn
+		kill     func(event.Event) bool
+		later    string // turns of the child in the second process
+		children string // that ended in the second process
+		turns    int
+		input    int64
+	}{
+		"continues":             {"{tool: read, args: {filePath: base}}", inCall("r1/a.task-1", 1), "{expect: [\"1: 0\"], text: found}", "r1/a.task-1", 4, 25},
+		"has not been asked":    {"{tool: read, args: {filePath: base}}", func(e event.Event) bool { return e.Type == event.SessionStarted && e.Session == "r1/a.task-1" }, "{expect: [\"^where$\"], text: found}", "r1/a.task-1", 3, 5},
+		"has changed something": {"{tool: bash, args: {command: touch x}}", inCall("r1/a.task-1", 2), "{expect: [\"^where$\"], text: found}", "r1/a.task-2", 5, 45},
+		"was about to":          {"{tool: bash, args: {command: cat base}}", inCall("r1/a.task-1", 1), "{expect: [\"^0\"], text: found}", "r1/a.task-1", 4, 25},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := setUp(t)
+			s.commit(map[string]string{"base": "0\n"})
+			spec := s.job("a")
+			s.kill = c.kill
+			own := strings.Replace(asksChild("look", "where", ""), "{calls", "{usage: {input: 5}, calls", 1)
+			s.works(helpers(), spec, own+"agents:\n  look: {turns: [{calls: ["+c.calls+"], usage: {input: 20}}, {calls: [{tool: read, args: {filePath: base}}], usage: {input: 20}}]}\n")
+			s.next(history.Order{})
+			p, r, end := s.works(helpers(), spec, "  - {expect: [found], text: done}\nagents:\n  look: {turns: ["+c.later+"]}\n")
+			if end != nil || r.Final != "done" || r.Totals.Turns != c.turns || r.Totals.Usage.Input != c.input {
+				t.Errorf("%+v, %+v", end, r)
+			}
+			var ended []string
+			for _, e := range s.of(event.SessionEnded) {
+				if e.SessionInfo.Parent == "r1/a" {
+					ended = append(ended, e.Session)
+				}
+			}
+			if got := strings.Join(ended, ", "); got != c.children || filesIn(p.Dir, "x") != "" {
+				t.Errorf("children %s", got)
+			}
+		})
+	}
+}
+
+// A follow-up prompt can continue the children of the job, by the agent that has begun them.
+func TestAChildOfAnEarlierProcess(t *testing.T) {
+	s := setUp(t)
+	spec := s.job("a")
+	s.works(helpers(), spec, asksChild("look", "where", "")+"  - text: first\nagents:\n  look: {turns: [{text: found, usage: {input: 20}}]}\n")
+	s.next(history.Order{Do: history.FollowUp{Prompt: "More."}, Job: "a"})
+	_, r, end := s.works(helpers(), spec, asksChild("look", "else", "a.task-1")+
+		strings.Replace(asksChild("test", "else", "a.task-1"), "{calls", "{expect: [other], calls", 1)+
+		strings.Replace(asksChild("look", "else", "a.task-7"), "{calls", "{expect: ['task a.task-1 belongs to agent look'], calls", 1)+
+		strings.Replace(asksChild("hidden", "else", "''"), "{calls", "{expect: ['task a.task-7 not found'], calls", 1)+
+		"  - {expect: [hidden], text: second}\nagents:\n  look: {turns: [{expect: ['else$'], text: other}]}\n")
+	if end != nil || r.Final != "second" || r.Totals.Turns != 9 || r.Totals.Usage.Input != 20 {
+		t.Errorf("%+v, %+v", end, r)
+	}
+	if got := s.turnsOf(); got != "3, 2, 4, 5, 6, 7" && got != "2, 3, 4, 5, 6, 7" {
+		t.Errorf("turns %s", got)
+	}
+}
+
+// Which children continue depends on the last request of the job's own session.
+func TestUnfinishedChildren(t *testing.T) {
+	main := func(id string, calls ...model.ToolCall) *continuation {
+		return &continuation{state: &journal.State{Session: journal.Session{ID: id}, Messages: []journal.Message{{}, {Message: model.Message{Calls: calls}}}}}
+	}
+	child := func(tools ...string) *journal.State {
+		s := &journal.State{Session: journal.Session{Parent: "r/a", Agent: "look"}, Messages: []journal.Message{{Message: model.Message{Role: model.User, Text: "where"}}}}
+		for _, tool := range tools {
+			s.Messages = append(s.Messages, journal.Message{Call: &event.Call{Tool: tool}})
+		}
+		return s
+	}
+	ask := func(tool, input string) model.ToolCall { return model.ToolCall{Name: tool, Input: input} }
+	const request = `{"prompt": "where", "subagent_type": "look"}`
+	for name, c := range map[string]struct {
+		main  *continuation
+		child *journal.State
+		want  bool
+	}{
+		"asked again":           {main("r/a", ask("read", "{}"), ask("task", request)), child("read", "grep"), true},
+		"by another name":       {main("r/a", ask("Task", request)), child(), true},
+		"a new job":             {nil, child(), false},
+		"without a journal":     {main("r/a", ask("task", request)), nil, false},
+		"without a prompt":      {main("r/a", ask("task", request)), &journal.State{Session: child().Session}, false},
+		"of another session":    {main("r/b", ask("task", request)), child(), false},
+		"not asked":             {main("r/a", ask("read", request)), child(), false},
+		"asked for else":        {main("r/a", ask("task", `{"prompt": "what", "subagent_type": "look"}`)), child(), false},
+		"another agent":         {main("r/a", ask("task", `{"prompt": "where", "subagent_type": "test"}`)), child(), false},
+		"an earlier task":       {main("r/a", ask("task", `{"prompt": "where", "subagent_type": "look", "task_id": "a.task-1"}`)), child(), false},
+		"an invalid call":       {main("r/a", ask("task", request[1:])), child(), false},
+		"has changed something": {main("r/a", ask("task", request)), child("read", "edit"), false},
+	} {
+		if got := c.main.continues(c.child); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// Of several unfinished children for the same request, the first continues; each only once.
+func TestAnUnfinishedChildIsTakenOnce(t *testing.T) {
+	s := setUp(t)
+	j := s.begin(helpers(), s.job("a"))
+	w := newWork(j, s.prepared(j))
+	j.run.equipment.OpenModel = plays(t, "  - text: unused\nagents:\n  look: {turns: [{text: x}]}\n")
+	w.unfinished = map[string]*continuation{}
+	for _, name := range []string{"a.task-2", "a.task-1", "a.task-3"} {
+		w.unfinished[name] = &continuation{state: &journal.State{Session: journal.Session{Agent: "look"}, Messages: []journal.Message{{ID: "m1", Message: model.Message{Role: model.User, Text: "where"}}}}}
+		w.sessions.earlier[j.SessionID(name)] = event.Totals{Turns: 1}
+	}
+	for _, want := range []string{"a.task-1", "a.task-2", "a.task-3", "a.task-1"} {
+		o, unfinished, err := w.child(t.Context(), "r1/a", tools.SpawnRequest{Agent: "look", Prompt: "where"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer o.transcript.Close()
+		if again := len(w.unfinished) == 0 && want == "a.task-1"; o.spec.name != want || unfinished == again {
+			t.Errorf("%s, unfinished %t, want %s", o.spec.name, unfinished, want)
+		}
+	}
+	if len(w.sessions.earlier) != 0 {
+		t.Errorf("counted twice: %v", w.sessions.earlier)
+	}
+}
+
+// What a child costs is reported with each result; it is unknown if a price is.
+func TestTheCostOfAChildsResult(t *testing.T) {
+	s := setUp(t)
+	play := plays(t, "  - text: unused\nagents:\n  look: {turns: [{text: one, usage: {input: 3}}, {text: two, usage: {input: 4}}, {error: {class: auth, message: bad key}}]}\n")
+	j := s.begin(helpers(), s.job("a"))
+	w := newWork(j, s.prepared(j))
+	j.run.equipment.OpenModel = priced(play)
+	main, err := w.openSession(t.Context(), j.ownSpec(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer main.transcript.Close()
+	spawn := w.spawner("r1/a")
+	task := ""
+	for _, want := range []struct {
+		text, failed string
+		usd          money.USD
+	}{{"one", "", 3}, {"two", "", 4}, {"", "model request failed (auth, HTTP 401): bad key", 0}} {
+		got, err := spawn(t.Context(), tools.SpawnRequest{Agent: "look", Prompt: "p", TaskID: task})
+		if err != nil || got.Text != want.text || got.Failed != want.failed || got.CostUSD == nil || *got.CostUSD != want.usd || got.Session != "r1/a.task-1" {
+			t.Errorf("%+v, %v, want %+v", got, err, want)
+		}
+		task = got.TaskID
+	}
+	w.sessions.closeChildren()
+}
