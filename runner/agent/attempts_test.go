@@ -15,8 +15,12 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/opened"
+	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/runner/ending"
+	"github.com/millhand/millhand/runner/history"
+	"github.com/millhand/millhand/runner/savedsession"
 	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
@@ -365,5 +369,189 @@ func TestADiskLimitEndsTheJob(t *testing.T) {
 	}
 	if (&site.Sandboxes{}).CheckDiskLimit(t.Context()) != nil {
 		t.Error("a job without a sandbox has no bounds")
+	}
+}
+
+// besides opens the site of a job that only calls run in: its files are made while the model responds.
+func (s *stage) besides(plan *tasks.Plan, spec tasks.Job, turns string) (*site.Site, *ending.Result, *ending.Stop) {
+	s.t.Helper()
+	s.uses.OpenModel = plays(s.t, turns)
+	s.opts.Emit(event.Event{Type: event.RunStarted, Run: &event.Run{ID: s.opts.RunID}})
+	j := s.begin(plan, spec)
+	ctx, end := context.WithCancel(s.t.Context())
+	s.t.Cleanup(end)
+	p, stop := j.Prepare(ctx)
+	if stop != nil {
+		s.t.Fatalf("prepare: %+v", *stop)
+	}
+	s.t.Cleanup(func() { p.Release(context.WithoutCancel(s.t.Context()), false) })
+	r, stop := s.session(j, p)
+	return p, r, stop
+}
+
+// A job whose session makes no call needs no worktree, unless something shows or changes its files later. Instructions of the
+// repository are read from its commit.
+func TestASessionWithoutCallsNeedsNoFiles(t *testing.T) {
+	for name, c := range map[string]struct {
+		set   func(*stage, *tasks.Job)
+		turns string
+		files bool
+	}{
+		"no call":        {func(*stage, *tasks.Job) {}, "  - text: done\n", false},
+		"a call":         {func(*stage, *tasks.Job) {}, "  - calls: [{tool: read, args: {filePath: AGENTS.md}}]\n  - {expect: [root notes], text: done}\n", true},
+		"a command":      {func(*stage, *tasks.Job) {}, "  - calls: [{tool: bash, args: {command: cat AGENTS.md}}]\n  - {expect: [root notes], text: done}\n", true},
+		"kept for users": {func(s *stage, _ *tasks.Job) { s.opts.Keep = true }, "  - text: done\n", true},
+		"in the user's":  {func(_ *stage, j *tasks.Job) { j.Commit = nil }, "  - text: done\n", true},
+		"with verify":    {func(_ *stage, j *tasks.Job) { j.Verify = []tasks.Verify{checks("v", "true")} }, "  - text: done\n", true},
+		"with repo skills": {func(s *stage, _ *tasks.Job) {
+			s.commit(map[string]string{".agents/skills/x/SKILL.md": "---\nname: x\ndescription: d\n---\n"})
+		}, "  - text: done\n", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := setUp(t)
+			s.commit(map[string]string{"AGENTS.md": "root notes"})
+			spec := s.job("a")
+			c.set(s, &spec)
+			p, r, end := s.besides(&tasks.Plan{}, spec, c.turns)
+			if end != nil || r.Final != "done" || p.Usable() != c.files {
+				t.Errorf("%+v, %+v, usable %t", end, r, p.Usable())
+			}
+			state, _, err := savedsession.Read(s.opts.Dir, "a")
+			if err != nil || !strings.Contains(state.Session.System, "root notes") {
+				t.Errorf("%v: the system prompt lacks the notes", err)
+			}
+		})
+	}
+}
+
+// The states of turns are saved without a search if only built-in tools wrote, and with one after a command.
+func TestStatesOfTurns(t *testing.T) {
+	for name, c := range map[string]struct {
+		commit bool
+		calls  []string
+		want   string
+	}{
+		"files of tools":          {true, []string{"{tool: edit, args: {filePath: one, oldString: '0', newString: '1'}}"}, "one: 1"},
+		"a command, then a tool":  {true, []string{"{tool: bash, args: {command: 'echo 2 > two'}}", "{tool: edit, args: {filePath: one, oldString: '0', newString: '1'}}"}, "one: 1, two: 2"},
+		"in the user's own files": {false, []string{"{tool: edit, args: {filePath: one, oldString: '0', newString: '1'}}", "{tool: write, args: {filePath: two, content: '2'}}"}, "one: 1, two: 2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := setUp(t)
+			s.commit(map[string]string{"one": "0\n"})
+			spec := s.job("a")
+			if !c.commit {
+				spec.Commit = nil
+			}
+			turns := ""
+			for _, call := range c.calls {
+				turns += "  - calls: [" + call + "]\n"
+			}
+			s.kill = inCall("r1/a", len(c.calls)+1)
+			s.besides(&tasks.Plan{}, spec, turns+"  - calls: [{tool: read, args: {filePath: one}}]\n")
+			s.next(history.Order{})
+			p, _, end := s.works(&tasks.Plan{}, spec, "  - text: done\n")
+			if got := filesIn(p.Dir, "one", "two"); end != nil || got != c.want {
+				t.Errorf("%+v, %s", end, got)
+			}
+		})
+	}
+}
+
+// A run whose budget is exceeded before the first request of a job has not started it: nothing was done.
+func TestBudgetsEndAJob(t *testing.T) {
+	const turns = "  - {calls: [{tool: bash, args: {command: 'true'}}], usage: {input: 20000}}\n  - {text: never, usage: {input: 20000}}\n"
+	for name, c := range map[string]struct {
+		run, job, spent money.USD
+		code            event.Code
+		turns           int
+	}{
+		"of the run before":   {100, 0, 100, event.CodeBudget, 0},
+		"of the run":          {22000, 0, 0, event.CodeRunBudget, 1},
+		"of the job":          {0, 22000, 0, event.CodeOverBudget, 1},
+		"neither is exceeded": {1 << 40, 1 << 40, 0, "", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := setUp(t)
+			spec := s.job("a")
+			spec.Limits.CostUSD = c.job
+			s.uses.OpenModel = priced(plays(t, turns))
+			j := s.begin(&tasks.Plan{Budget: tasks.Budget{CostUSD: c.run}}, spec)
+			j.run.budget.SpentBefore(c.spent)
+			r, end := s.session(j, s.prepared(j))
+			if (end == nil) != (c.code == "") || end != nil && end.Code != c.code || r.Totals.Turns != c.turns {
+				t.Errorf("%+v, %+v", end, r)
+			}
+		})
+	}
+}
+
+// What earlier processes have spent counts for the limit of the job, unless it is started again.
+func TestEarlierCostsCountForTheJob(t *testing.T) {
+	for name, c := range map[string]struct {
+		order history.Order
+		code  event.Code
+	}{"resumed": {history.Order{}, event.CodeOverBudget}, "started again": {history.Order{Do: history.Start{}}, ""}} {
+		t.Run(name, func(t *testing.T) {
+			s := setUp(t)
+			spec := s.job("a")
+			spec.Limits.CostUSD = 26000
+			s.kill, s.uses.OpenModel = inCall("r1/a", 2), priced(plays(t, "  - {calls: [{tool: bash, args: {command: 'true'}}], usage: {input: 20000}}\n  - calls: [{tool: bash, args: {command: 'true'}}]\n"))
+			s.works(&tasks.Plan{}, spec, "")
+			s.next(c.order)
+			s.uses.OpenModel = priced(plays(t, "  - {text: done, usage: {input: 1}}\n"))
+			_, r, end := s.works(&tasks.Plan{}, spec, "")
+			if (end == nil) != (c.code == "") || end != nil && end.Code != c.code || r.Totals.Cost.Least() < 20000 {
+				t.Errorf("%+v, %+v", end, r)
+			}
+		})
+	}
+}
+
+// Requests of the final message are separated from the output, and its text is the message without an output schema.
+func TestStructuredResults(t *testing.T) {
+	schema := map[string]any{"type": "object", "required": []any{"fixed"}}
+	const asks = `"requests":[{"comment":"hi"}]`
+	for name, c := range map[string]struct {
+		job           tasks.Job
+		last          session.End
+		final, output string
+		requests      int
+	}{
+		"a text":        {tasks.Job{}, session.End{Text: "done"}, "done", "", 0},
+		"no text":       {tasks.Job{}, session.End{}, "before", "", 0},
+		"an output":     {tasks.Job{Schema: schema}, session.End{Text: "{}", Output: json.RawMessage(`{}`)}, "{}", "{}", 0},
+		"no document":   {tasks.Job{Requests: &tasks.Requests{}}, session.End{Text: "done"}, "done", "", 0},
+		"with requests": {tasks.Job{Requests: &tasks.Requests{}}, session.End{Text: "x", Output: json.RawMessage(`{"message":"done",` + asks + `}`)}, "done", "", 1},
+		"both":          {tasks.Job{Requests: &tasks.Requests{}, Schema: schema}, session.End{Text: "x", Output: json.RawMessage(`{"fixed":true,` + asks + `}`)}, `{"fixed":true}`, `{"fixed":true}`, 1},
+	} {
+		to := ending.Result{Final: "before", Requests: []event.ForgeRequest{{}}, Output: json.RawMessage("old")}
+		Take(c.job, c.last, &to)
+		if to.Final != c.final || string(to.Output) != c.output || len(to.Requests) != c.requests {
+			t.Errorf("%s: %q, %s, %d requests", name, to.Final, to.Output, len(to.Requests))
+		}
+		_, message := FinalSchema(c.job)["properties"].(map[string]any)
+		if (FinalSchema(c.job) == nil) != (c.job.Schema == nil && c.job.Requests == nil) || message != (c.job.Requests != nil) {
+			t.Errorf("%s: schema %v", name, FinalSchema(c.job))
+		}
+	}
+}
+
+// Denied calls of the job's sessions are advice for its profile, those of an earlier process included.
+func TestAdviceOnTheProfile(t *testing.T) {
+	s := setUp(t)
+	spec := s.job("a")
+	spec.Profile, _ = permission.Preset("readonly")
+	spec.Changing = true
+	s.kill = func(e event.Event) bool { return e.Type == event.CallUpdated && e.Call.Turn == 2 }
+	s.works(&tasks.Plan{}, spec, "  - calls: [{tool: write, args: {filePath: b, content: x}}]\n  - calls: [{tool: read, args: {filePath: b}}]\n")
+	s.next(history.Order{})
+	s.uses.OpenModel = plays(t, "  - text: done\n")
+	j := s.begin(&tasks.Plan{}, spec)
+	if got := j.Advice(); got != "" {
+		t.Errorf("before the session: %s", got)
+	}
+	s.session(j, s.prepared(j))
+	if got := j.Advice(); got != permission.CannotChange("readonly") {
+		t.Errorf("%q", got)
 	}
 }
