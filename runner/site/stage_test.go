@@ -2,6 +2,7 @@ package site
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,24 +12,31 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/tasks"
 )
 
 // stage is a repository and the events of jobs that are prepared on it.
 type stage struct {
-	t    *testing.T
-	repo string
-	opts Options
+	t       *testing.T
+	repo    string
+	opts    Options
+	signing preflight.Signing
+
+	released map[*Site]bool
 
 	mu     sync.Mutex
 	events []event.Event
+	ended  []error // causes by which jobs were ended
 }
 
 func setUp(t *testing.T) *stage {
@@ -63,15 +71,30 @@ func setUp(t *testing.T) *stage {
 // begin creates a job after its preflight that has not started.
 func (s *stage) begin(plan *tasks.Plan, spec tasks.Job) *Job {
 	s.t.Helper()
-	plan.Jobs = []tasks.Job{spec}
-	ready, err := preflight.Check(s.t.Context(), plan, preflight.Options{Git: s.opts.Git, Mirrors: filepath.Join(s.opts.Work, "mirrors")})
+	return s.beginAll(plan, spec)[0]
+}
+
+// beginAll is begin for jobs of one run.
+func (s *stage) beginAll(plan *tasks.Plan, specs ...tasks.Job) (all []*Job) {
+	s.t.Helper()
+	plan.Jobs = specs
+	ready, err := preflight.Check(s.t.Context(), plan, preflight.Options{Git: s.opts.Git, Mirrors: filepath.Join(s.opts.Work, "mirrors"), History: s.opts.History, Signing: s.signing})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	s.opts.Preflight = ready
-	j := NewRun(plan, &s.opts).Job(spec)
-	j.End = func(error) {}
-	return j
+	r := NewRun(plan, &s.opts)
+	s.t.Cleanup(func() { r.Close(s.t.Context()) })
+	for _, spec := range specs {
+		j := r.Job(spec)
+		j.End = func(cause error) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.ended = append(s.ended, cause)
+		}
+		all = append(all, j)
+	}
+	return all
 }
 
 // prepared opens the site of a job and its sandbox, like its first call; its resources are released at
@@ -80,7 +103,7 @@ func (s *stage) prepared(j *Job) *Site {
 	s.t.Helper()
 	p, end := j.OpenSite(s.t.Context())
 	if end == nil {
-		s.t.Cleanup(func() { p.Release(context.WithoutCancel(s.t.Context()), false) })
+		s.t.Cleanup(func() { s.release(p) })
 		end = p.Confine(s.t.Context())
 	}
 	if end == nil {
@@ -90,6 +113,17 @@ func (s *stage) prepared(j *Job) *Site {
 		s.t.Fatalf("prepare: %+v", *end)
 	}
 	return p
+}
+
+// release releases a site whose work is saved, once.
+func (s *stage) release(p *Site) {
+	if !s.released[p] {
+		p.Release(context.WithoutCancel(s.t.Context()), false)
+	}
+	if s.released == nil {
+		s.released = map[*Site]bool{}
+	}
+	s.released[p] = true
 }
 
 // of returns the events of a type.
@@ -129,8 +163,92 @@ func git(t *testing.T, dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
+// commit commits files to the stage's repository.
+func (s *stage) commit(files map[string]string) {
+	s.t.Helper()
+	for name, text := range files {
+		writeFile(s.t, filepath.Join(s.repo, name), text)
+	}
+	git(s.t, s.repo, "add", "-A")
+	git(s.t, s.repo, "commit", "-q", "-m", "files")
+}
+
+// verify returns verify commands with the names v1, v2 and so on.
+func verify(lines ...string) (all []tasks.Verify) {
+	for i, line := range lines {
+		all = append(all, tasks.Verify{Name: fmt.Sprintf("v%d", i+1), Run: line, Time: time.Minute})
+	}
+	return all
+}
+
+// inClean makes verify commands run in a clean checkout.
+func inClean(all []tasks.Verify) []tasks.Verify {
+	for i := range all {
+		all[i].In = tasks.InClean
+	}
+	return all
+}
+
+// left returns the files that something else than the agent has left, as "MAKER: PATH".
+func (s *stage) left() (all []string) {
+	for _, e := range s.of(event.FilesLeft) {
+		for _, f := range e.Left.Files {
+			all = append(all, string(e.Left.By)+": "+f.Path)
+		}
+	}
+	return all
+}
+
+// changed returns the paths of the agent's changes in a site.
+func changed(t *testing.T, p *Site) (paths []string) {
+	t.Helper()
+	f, err := p.Diff.Find(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range f.Changes.Changes {
+		paths = append(paths, c.Path)
+	}
+	return paths
+}
+
+// want compares a value with the one that is wanted.
+func want[T any](t *testing.T, what string, want, got T) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// stopped compares the code of a stop and a text of its reason with those that are wanted; "" is no stop.
+func stopped(t *testing.T, what string, end *ending.Stop, code event.Code, text string) {
+	t.Helper()
+	switch {
+	case end == nil && code == "":
+	case end == nil || end.Code != code || !strings.Contains(end.Detail, text):
+		t.Errorf("%s: %+v, want %q with %q", what, end, code, text)
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Error(err)
+	}
+	return string(text)
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
 func writeFile(t *testing.T, path, text string) {
 	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
