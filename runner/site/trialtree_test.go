@@ -1,0 +1,158 @@
+package site
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/millhand/millhand/runner/ablation"
+	"github.com/millhand/millhand/tasks"
+)
+
+func entry(path string, mode ablation.Mode, data string) ablation.Entry {
+	return ablation.Entry{Path: path, Content: ablation.Content{Mode: mode, Data: []byte(data)}}
+}
+
+// Trials run on the base with files of the change. Setup runs once for them, and again for files that name
+// dependencies; nothing that a trial leaves is in the next one.
+func TestTrialsRunOnFilesOfTheChange(t *testing.T) {
+	s := setUp(t)
+	s.commit(map[string]string{"a": "one\n", "gone/x": "x\n", "file/in": "x\n", "package.json": "{}\n"})
+	log := filepath.Join(t.TempDir(), "setups")
+	spec := s.job("a")
+	spec.Setup = []string{"echo >>" + log + "; ! grep broken package.json", "cp package.json installed; echo >$TMPDIR/of-setup"}
+	spec.Verify = verify(
+		"test ! -e left && test ! -e $TMPDIR/left && test -e $TMPDIR/of-setup || exit 9; echo >left; echo >$TMPDIR/left; grep two a",
+		"test -x run && test \"$(readlink l)\" = a && test ! -e gone && test -f file && test -e installed; seq 5000 | grep -v x; test -x run",
+		"grep -q new installed && test \"$GOFLAGS\" = \" -count=1\"",
+	)
+	p := s.prepared(s.begin(&tasks.Plan{}, spec))
+	trial, err := Verifier{Site: p}.OpenTrialTree(t.Context(), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at, err := trial.Base("a"); err != nil || at.Mode != ablation.Regular || string(at.Data) != "one\n" {
+		t.Errorf("in the base: %+v, %v", at, err)
+	}
+	change := ablation.Tree{
+		entry("a", ablation.Regular, "two\n"), entry("run", ablation.Executable, "x\n"), entry("l", ablation.Symlink, "a"), entry("file", ablation.Regular, "now a file\n"),
+		entry("file/in", ablation.Absent, ""), entry("gone/x", ablation.Absent, ""), entry("package.json", ablation.Regular, "{new}\n"),
+	}
+	broken := ablation.Tree{entry("package.json", ablation.Regular, "broken\n")}
+	for _, c := range []struct {
+		name   string
+		tree   ablation.Tree
+		all    bool
+		failed []string
+		setups int
+	}{
+		{"nothing, until one fails", nil, false, []string{"v1"}, 1},
+		{"nothing", nil, true, []string{"v1", "v2", "v3"}, 1},
+		{"all", change, true, nil, 2},
+		{"without the dependency", change[:6], true, []string{"v3"}, 3},
+		{"with a dependency that can't be installed", broken, true, spec.Setup[:1], 4},
+		{"the same again", broken, true, spec.Setup[:1], 4},
+		{"all again", change, true, nil, 5},
+	} {
+		failed, err := trial.Try(t.Context(), c.tree, spec.Verify, c.all)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		want(t, c.name, c.failed, failed)
+		want(t, c.name+": setups", c.setups, strings.Count(read(t, log), "\n"))
+	}
+	if exists(filepath.Join(p.Tree.Root(), "installed")) || exists(filepath.Join(s.opts.Work, "tmp", "a", "of-setup")) {
+		t.Error("a trial reaches the workspace of the job")
+	}
+	if outputs, err := os.ReadDir(p.job.Outputs().Path()); err != nil || len(outputs) > 0 {
+		t.Errorf("outputs left: %v, %v", outputs, err)
+	}
+	if err := trial.Close(); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(filepath.Join(s.opts.Work, "trials", "a")); err != nil || len(left) > 0 {
+		t.Errorf("left %v, %v", left, err)
+	}
+}
+
+// A workspace that the change adds is not in the base, and what an earlier attempt left is removed.
+func TestATrialTreeOfADirectoryOfARepository(t *testing.T) {
+	s := setUp(t)
+	s.commit(map[string]string{"web/b": "b\n"})
+	spec := s.job("a")
+	spec.Repo.Dir = filepath.Join(s.repo, "web")
+	spec.Verify = verify("test \"$(basename $PWD)\" = web && test -e new")
+	p := s.prepared(s.begin(&tasks.Plan{}, spec))
+	p.Below = "added"
+	spec.Verify[0].Run = "test \"$(basename $PWD)\" = added && test -e new"
+	writeFile(t, filepath.Join(s.opts.Work, "trials", "a", "1", "tree", "earlier"), "x\n")
+	trial, err := Verifier{Site: p}.OpenTrialTree(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := trial.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if exists(filepath.Join(s.opts.Work, "trials", "a", "1", "tree", "earlier")) {
+		t.Error("a file of an earlier attempt is left")
+	}
+	failed, err := trial.Try(t.Context(), ablation.Tree{entry("added/new", ablation.Regular, "x\n")}, spec.Verify, true)
+	if err != nil || len(failed) > 0 {
+		t.Errorf("failed %v, %v", failed, err)
+	}
+}
+
+// A trial that can't be prepared leaves nothing.
+func TestATrialTreeThatCantBeOpened(t *testing.T) {
+	s := setUp(t)
+	spec := s.job("a")
+	spec.Setup = []string{"true"}
+	p := s.prepared(s.begin(&tasks.Plan{}, spec))
+	if err := os.RemoveAll(filepath.Join(s.repo, ".git", "objects")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (Verifier{Site: p}).OpenTrialTree(t.Context(), 1); err == nil {
+		t.Error("it was opened without the objects of the repository")
+	}
+	if exists(filepath.Join(s.opts.Work, "trials", "a", "1")) {
+		t.Error("it is left")
+	}
+}
+
+func TestContentOfPaths(t *testing.T) {
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "d", "f"), "x\n")
+	if err := os.WriteFile(filepath.Join(dir, "run"), nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("nowhere", filepath.Join(dir, "l")); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]ablation.Content{
+		"d/f":   {Mode: ablation.Regular, Data: []byte("x\n")},
+		"run":   {Mode: ablation.Executable, Data: []byte{}},
+		"l":     {Mode: ablation.Symlink, Data: []byte("nowhere")},
+		"d":     {},
+		"none":  {},
+		"d/f/x": {},
+	} {
+		got, err := ContentIn(dir, name)
+		if err != nil {
+			t.Error(err)
+		}
+		want(t, name, c, got)
+	}
+	if _, err := ContentIn(dir, "fifo"); err == nil || err.Error() != "fifo is neither a file nor a symlink" {
+		t.Errorf("a pipe: %v", err)
+	}
+	if _, err := ContentIn(filepath.Join(dir, "none"), "a"); err == nil {
+		t.Error("a directory that does not exist has content")
+	}
+}
