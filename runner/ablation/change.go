@@ -50,7 +50,7 @@ const (
 )
 
 // Hunk is the unit of a change that is undone: contiguous lines, a mode, or a file that is added, deleted or not
-// compared by lines.
+// compared by lines. An added file with code is divided into blocks, which are lines.
 type Hunk struct {
 	Path           string
 	Kind           Kind
@@ -121,7 +121,14 @@ func (c *Change) add(f File) {
 	}
 	switch {
 	case f.Before.Mode == Absent:
-		hunk(Hunk{Kind: Added, Added: len(is.after)})
+		parts := blocks(f.Path, is.after)
+		if len(parts) < 2 || test {
+			hunk(Hunk{Kind: Added, Added: len(is.after)})
+			return
+		}
+		for _, r := range parts {
+			hunk(Hunk{Kind: Lines, Line: r.NewFrom + 1, Added: r.NewTo - r.NewFrom, lines: r})
+		}
 		return
 	case f.After.Mode == Absent:
 		hunk(Hunk{Kind: Deleted, Removed: len(is.before)})
@@ -231,6 +238,9 @@ func (t Tree) Key() string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
+// divided reports whether a file is added, and divided into blocks.
+func (f *changed) divided() bool { return f.Before.Mode == Absent && len(f.hunks) > 1 }
+
 // code returns the hunks that are not tests.
 func (c *Change) code() (all []int) {
 	for i, h := range c.Hunks {
@@ -246,6 +256,37 @@ func (c *Change) Base() Set {
 	all := Set{}
 	for i := range c.Hunks {
 		all[i] = true
+	}
+	return all
+}
+
+// Result is a hunk with what was found out about it.
+type Result struct {
+	Hunk
+	Verdict
+}
+
+// Results returns the hunks that are not tests with their verdicts; nil verdicts are untried. An added file whose blocks have the
+// same verdict is one hunk.
+func (c *Change) Results(verdicts []Verdict) (all []Result) {
+	if verdicts == nil {
+		verdicts = slices.Repeat([]Verdict{{State: Untried}}, len(c.Hunks))
+	}
+	for _, group := range c.groups() {
+		var of []Result
+		for _, i := range group {
+			of = append(of, Result{c.Hunks[i], verdicts[i]})
+		}
+		first := of[0]
+		if c.isFile(group) && !slices.ContainsFunc(of, func(r Result) bool { return r.Verdict != first.Verdict }) {
+			f := c.files[first.file]
+			first.Hunk = Hunk{Path: f.Path, Kind: Added, Added: len(f.after), file: first.file}
+			if first.File != "" {
+				first.Verdict = Verdict{State: Needed, By: first.File}
+			}
+			of = []Result{first}
+		}
+		all = append(all, of...)
 	}
 	return all
 }

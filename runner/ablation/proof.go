@@ -84,8 +84,16 @@ func (c *Change) MaxProofs() int {
 	return n
 }
 
-// Count returns the number of hunks that are searched.
-func (c *Change) Count() int { return len(c.code()) }
+// Count returns the number of hunks that are searched, of which an added file is one.
+func (c *Change) Count() (n int) {
+	for _, group := range c.groups() {
+		if c.isFile(group) {
+			group = group[:1]
+		}
+		n += len(group)
+	}
+	return n
+}
 
 // Changes reports whether the change has something that its tests could prove.
 func (c *Change) Changes() bool { return len(c.code()) > 0 }

@@ -22,6 +22,7 @@ const (
 type Verdict struct {
 	State State
 	By    string // command that fails without it; "" unless it is needed
+	File  string // of an untried block of an added file: the command that fails without the file; "" if that is not known
 }
 
 // Trier verifies trees. It returns the command that failed, "" for none, and false if the search has to end. ahead returns the trees
@@ -32,8 +33,8 @@ type Trier func(t Tree, ahead func(n int) []Tree) (failed string, ok bool)
 // before, so that of two hunks that do the same one stays. Tests are not undone, because without them the verify commands
 // would need less. Verdicts are those of Hunks; tests are left out of them, as untried.
 //
-// All hunks are tried first, then those of a file, then halves of these, while a command fails. Afterwards, hunks that can only be
-// undone together, such as an import and what uses it, are tried by the names that they have in common, and hunks that
+// All hunks are tried first, then those of a file, then halves of these, while a command fails; the blocks of added files after all
+// others, because there can be many. Afterwards, hunks that can only be undone together, such as an import and what uses it, are tried by the names that they have in common, and hunks that
 // something unneeded needed are tried again.
 func (c *Change) Search(try Trier) []Verdict {
 	s := &search{change: c, try: try, undone: Set{}, verdicts: make([]Verdict, len(c.Hunks)), tested: make([]int, len(c.Hunks))}
@@ -86,7 +87,7 @@ func (s *search) halve() bool {
 		group, rest := left[0], left[1:]
 		next := rest
 		if all := first && len(rest) > 0; !all {
-			next = slices.Concat(halves(group), rest)
+			next = s.change.after(group, rest)
 		}
 		ok, passed := s.without(group, func(n int) []Tree { return s.following(next, n) })
 		switch {
@@ -112,11 +113,25 @@ func halves(group []int) [][]int {
 	return [][]int{group[:middle], group[middle:]}
 }
 
+// after returns the groups that are tried after one that is needed.
+func (c *Change) after(group []int, rest [][]int) [][]int {
+	if c.isFile(group) {
+		return slices.Concat(rest, halves(group))
+	}
+	return slices.Concat(halves(group), rest)
+}
+
+// isFile reports whether a group is all blocks of an added file.
+func (c *Change) isFile(group []int) bool {
+	f := c.files[c.Hunks[group[0]].file]
+	return f.divided() && slices.Equal(f.hunks, group)
+}
+
 // following returns the trees of groups in the order in which they are tried if all fail.
 func (s *search) following(groups [][]int, n int) (trees []Tree) {
 	for len(groups) > 0 && len(trees) < n {
 		trees = append(trees, s.change.Tree(s.undone.With(groups[0]...)))
-		groups = slices.Concat(halves(groups[0]), groups[1:])
+		groups = s.change.after(groups[0], groups[1:])
 	}
 	return trees
 }
@@ -135,7 +150,11 @@ func (s *search) without(group []int, ahead func(n int) []Tree) (ok, passed bool
 		}
 		return true, true
 	case len(group) == 1:
-		s.verdicts[group[0]], s.tested[group[0]] = Verdict{Needed, failed}, len(s.undone)
+		s.verdicts[group[0]], s.tested[group[0]] = Verdict{State: Needed, By: failed}, len(s.undone)
+	case s.change.isFile(group):
+		for _, i := range group {
+			s.verdicts[i].File = failed
+		}
 	}
 	return true, false
 }
@@ -192,11 +211,13 @@ const maxLinked = 4
 var word = regexp.MustCompile(`[A-Za-z_]\w+`)
 
 // linked returns groups of hunks that have a name in common that the change adds to all of its files or to one of them, or
-// removes there: the smallest first.
+// removes there: the smallest first. In an added file, where all names are new, it is one that only two blocks have.
 func (c *Change) linked(include func(int) bool) (all [][]int) {
 	before, after := make([]map[string]bool, len(c.files)), make([]map[string]bool, len(c.files))
 	anyBefore, anyAfter := map[string]bool{}, map[string]bool{}
+	blocks := make([]map[string]int, len(c.files))
 	for i := range c.files {
+		blocks[i] = c.inBlocks(c.files[i])
 		before[i], after[i] = words(c.files[i].before), words(c.files[i].after)
 		maps.Copy(anyBefore, before[i])
 		maps.Copy(anyAfter, after[i])
@@ -212,7 +233,7 @@ func (c *Change) linked(include func(int) bool) (all [][]int) {
 			continue
 		}
 		for name := range c.names(h) {
-			if !before[h.file][name] || !after[h.file][name] {
+			if in := blocks[h.file]; in == nil && (!before[h.file][name] || !after[h.file][name]) || in[name] == 2 {
 				by[scope{h.file, name}] = append(by[scope{h.file, name}], i)
 			}
 			if !anyBefore[name] || !anyAfter[name] {
@@ -228,6 +249,20 @@ func (c *Change) linked(include func(int) bool) (all [][]int) {
 	slices.SortFunc(all, func(a, b []int) int { return cmp.Or(cmp.Compare(len(a), len(b)), slices.Compare(a, b)) })
 	all = slices.CompactFunc(all, slices.Equal)
 	return all[:min(len(all), len(c.code()))]
+}
+
+// inBlocks returns how many blocks of an added file have each name; nil for a file that is not divided.
+func (c *Change) inBlocks(f changed) map[string]int {
+	if !f.divided() {
+		return nil
+	}
+	count := map[string]int{}
+	for _, i := range f.hunks {
+		for name := range c.names(c.Hunks[i]) {
+			count[name]++
+		}
+	}
+	return count
 }
 
 // names returns the words of a hunk.

@@ -234,16 +234,9 @@ func (a *account) complete() {
 		return
 	}
 	var rest []event.Hunk
-	for i, hunk := range a.change.Hunks {
-		if hunk.Test {
-			continue
-		}
-		v := ablation.Verdict{State: ablation.Untried}
-		if a.verdicts != nil {
-			v = a.verdicts[i]
-		}
-		entry := event.Hunk{Path: hunk.Path, Kind: string(hunk.Kind), Line: hunk.Line, Added: hunk.Added, Removed: hunk.Removed, State: string(v.State), By: v.By}
-		switch v.State {
+	for _, r := range a.change.Results(a.verdicts) {
+		entry := event.Hunk{Path: r.Path, Kind: string(r.Kind), Line: r.Line, Added: r.Added, Removed: r.Removed, State: string(r.State), By: r.By}
+		switch r.State {
 		case ablation.Needed:
 			h.Needed++
 		case ablation.Unneeded:

@@ -16,6 +16,19 @@ func Mixed(file string) bool {
 	return l != nil && l.anywhere
 }
 
+// InString stands for a byte of a string in [Code].
+const InString = 1
+
+// Code returns a text in which comments are spaces, and the contents of strings InString; false if the language of the file is not
+// known.
+func Code(file, text string) (masked string, known bool) {
+	l := languageOf(file)
+	if l == nil || len(text) > maxText {
+		return text, false
+	}
+	return l.lexis.fill(text, InString), true
+}
+
 // Disable returns a text in which the cases with some names do not run, and whether it could disable all of them. The rest
 // of the text stays as it is: what only these cases use is still used.
 func Disable(file, text string, off func(name string) bool) (disabled string, all bool) {

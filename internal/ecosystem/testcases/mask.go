@@ -31,14 +31,21 @@ var charForm = regexp.MustCompile(`^'(?:\\[^\n]{1,10}?|[^'\\\n])'`)
 // length, and the same line breaks. A string that may not contain a line break ends at
 // one, and a comment or string without an end is only that of its line, so that what is
 // misread has no effect on other lines.
-func (l lexis) mask(text string) string {
+func (l lexis) mask(text string) string { return l.fill(text, ' ') }
+
+// fill replaces comments by spaces, and the contents of strings by a byte.
+func (l lexis) fill(text string, content byte) string {
 	m := masking{lexis: l, text: text, endless: map[string]bool{}}
 	out := []byte(text)
 	for i := 0; i < len(text); {
 		from, to, next := m.skip(i)
+		by := content
+		if from == i {
+			by = ' ' // a comment has no quote before it
+		}
 		for ; from < to; from++ {
 			if out[from] != '\n' {
-				out[from] = ' '
+				out[from] = by
 			}
 		}
 		i = next
