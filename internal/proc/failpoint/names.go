@@ -10,7 +10,7 @@ event.before: phase.started.disk phase.started.changes phase.started.commit phas
 event.before: phase.ended.prepare phase.ended.setup phase.ended.baseline phase.ended.session
 event.before: phase.ended.disk phase.ended.changes phase.ended.commit phase.ended.publish
 event.before: command.started command.ended baseline.ended session.started attempt.started
-event.before: turn.started text call turn.ended session.ended verify.ended review.ended ablation.started trial ablation.ended changes
+event.before: turn.started text call turn.ended session.ended verify.ended model.escalated review.ended ablation.started trial ablation.ended changes
 event.before: commit.started commit publish.started published pull_request.started
 event.before: job.ended run.ended
 event.after: run.started job.started
@@ -19,7 +19,7 @@ event.after: phase.started.disk phase.started.changes phase.started.commit phase
 event.after: phase.ended.prepare phase.ended.setup phase.ended.baseline phase.ended.session
 event.after: phase.ended.disk phase.ended.changes phase.ended.commit phase.ended.publish
 event.after: command.started command.ended baseline.ended session.started attempt.started
-event.after: turn.started text call turn.ended session.ended verify.ended review.ended ablation.started trial ablation.ended changes
+event.after: turn.started text call turn.ended session.ended verify.ended model.escalated review.ended ablation.started trial ablation.ended changes
 event.after: commit.started commit publish.started published pull_request.started
 event.after: job.ended run.ended
 journal.before: session message turn resume

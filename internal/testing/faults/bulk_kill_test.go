@@ -118,10 +118,10 @@ func TestBulkKilledAtFailpoints(t *testing.T) {
 	random.Shuffle(len(cases), func(i, j int) { cases[i], cases[j] = cases[j], cases[i] })
 	// Faults were found at these: they are tried for every change.
 	first := func(c bulkKill) int {
-		return slices.Index([]string{"event.before run.ended", "forge.before POST", "lock.taken"}, c.point())
+		return slices.Index([]string{"event.before run.ended", "forge.before POST", "lock.taken", "event.before model.escalated"}, c.point())
 	}
 	slices.SortStableFunc(cases, func(a, b bulkKill) int { return first(b) - first(a) })
-	killAll(t, template, cases[:nightly.Count(3, len(cases), len(cases))])
+	killAll(t, template, cases[:nightly.Count(4, len(cases), len(cases))])
 }
 
 // TestBulkKilledAtInstants kills bulk runs at random instants, and resumes them, some of which are killed
@@ -268,10 +268,7 @@ func killAll(t *testing.T, template string, cases []bulkKill) {
 					}
 				}
 				b.finish()
-				n, which := b.repeated()
-				if n > b.kills*bulkParallel {
-					t.Errorf("%d requests were repeated after %d kills: %q", n, b.kills, which)
-				}
+				b.checkRepeated()
 				mu.Lock()
 				defer mu.Unlock()
 				ended[fmt.Sprintf("%d kills", b.kills)]++

@@ -26,6 +26,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/testing/forgetest"
 	"github.com/millhand/millhand/internal/testing/wiretest"
+	"github.com/millhand/millhand/report"
 )
 
 // The secrets of a bulk run: of the forge, and one that the model writes into its texts.
@@ -48,19 +49,18 @@ model: responses/m
 profile: build
 allow_dirty: true
 providers: {responses: {kind: responses, base_url: %s/v1}}
-prices: {responses/m: {input: 1, output: 1}}
+prices: {responses/m: {input: 1, output: 1}, responses/n: {input: 1, output: 1}}
 forges: {"%[3]s": {kind: gitea, token_env: FORGE_TOKEN}}
 repos: [{path: shop}, {url: "%[2]s/acme/api.git"}]
 tasks:
 `
 
 // bulkTask is a task of a bulk run. Tasks differ by their number modulo 4: one whose first changes a reviewer rejects, one whose
-// agent reports completion too early and whose hunks are accounted for, one with setup commands and a subagent, and one whose branch
-// gets no pull request.
+// agent reports completion too early and whose hunks are accounted for, one with setup commands and a subagent whose model escalates,
+// and one whose branch gets no pull request. Modulo 8, the second of those that escalate starts from the base again.
 const bulkTask = `  - id: j%[1]d
     prompt: Do work j%[1]d in ${{ repo.name }}.
     setup: [%[2]s]
-    attempts: 2
     verify: [{run: grep -q done work-j%[1]d.txt}]
     commit: {branch: millhand/j%[1]d}
     publish: {mode: %[3]s}
@@ -132,14 +132,15 @@ func newBulk(t *testing.T, template string, tasks int) *bulk {
 	var manifest strings.Builder
 	fmt.Fprintf(&manifest, bulkManifest, model, server.URL, strings.TrimPrefix(server.URL, "http://"))
 	for i := range tasks {
-		setup, mode, keys := "", "pr", ""
+		setup, mode, keys := "", "pr", "    attempts: 2\n"
 		switch i % 4 {
 		case 0:
-			keys = "    review: {}\n"
+			keys += "    review: {}\n"
 		case 1:
-			keys = "    ablate: {jobs: 2}\n"
+			keys += "    ablate: {jobs: 2}\n"
 		case 2:
 			setup = `mkdir -p build, "echo made >build/made.txt"`
+			keys = "    escalate: responses/n\n    keep: " + escalatesFrom(i) + "\n"
 		case 3:
 			mode = "push"
 		}
@@ -152,6 +153,14 @@ func newBulk(t *testing.T, template string, tasks int) *bulk {
 		}
 	})
 	return b
+}
+
+// escalatesFrom returns what the second model of a task starts from.
+func escalatesFrom(task int) string {
+	if task%8 == 6 {
+		return "base"
+	}
+	return "diff"
 }
 
 // keep copies the world for whoever looks into a failure, and logs how to repeat it.
@@ -189,7 +198,7 @@ func (b *bulk) play(req wiretest.Request) *script.Turn {
 	var number int
 	_, _ = fmt.Sscanf(task, "j%d", &number)
 	file := "work-" + task + ".txt"
-	child := session[1] != "Do"
+	child, second := session[1] != "Do", req.Model == "n"
 	if reviews {
 		session[1] = "Review"
 	}
@@ -203,6 +212,12 @@ func (b *bulk) play(req wiretest.Request) *script.Turn {
 	case child && n == 0:
 		call("read", map[string]string{"filePath": file})
 	case child:
+	case second && n == 0 && escalatesFrom(number) == "diff":
+		call("read", map[string]string{"filePath": file})
+		call("bash", map[string]string{"command": "echo done >>" + file, "description": "complete the file"})
+	case second && n == 0:
+		call("bash", map[string]string{"command": "test ! -e " + file + " && printf 'begun\\ndone\\n' >" + file, "description": "write the file"})
+	case second:
 	case n == 0:
 		call("write", map[string]string{"filePath": file, "content": "begun\n"})
 	case n == 1 && number%4 == 2:
@@ -215,7 +230,7 @@ func (b *bulk) play(req wiretest.Request) *script.Turn {
 		call("bash", map[string]string{"command": "printf 'done\\ntoo much\\n' >>" + file, "description": "write too much"})
 	case n == 4 && number%4 == 0:
 		call("write", map[string]string{"filePath": file, "content": "begun\ndone\n"})
-	case n == 2 && number%4 == 1: // too early
+	case n == 2 && (number%4 == 1 || number%4 == 2): // too early
 	case n == 2 || n == 3 && number%4 == 1:
 		call("bash", map[string]string{"command": "sleep 60 >/dev/null 2>&1 & echo done >>" + file, "description": "complete the file"})
 	}
@@ -223,6 +238,9 @@ func (b *bulk) play(req wiretest.Request) *script.Turn {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	request := fmt.Sprintf("%s %s in %s, request %d", session[1], task, session[3], n+1)
+	if second {
+		request += " to the second model"
+	}
 	b.served[request]++
 	if b.asked != nil {
 		b.asked(request)
@@ -244,6 +262,25 @@ func (b *bulk) repeated() (n int, which []string) {
 	}
 	return n, which
 }
+
+// checkRepeated checks that each kill has repeated at most one request of a job: the one that it interrupted.
+func (b *bulk) checkRepeated() {
+	b.t.Helper()
+	n, which := b.repeated()
+	if n > b.kills*bulkParallel {
+		b.t.Errorf("%d requests were repeated after %d kills: %q", n, b.kills, which)
+	}
+	jobs := map[string]int{}
+	for _, request := range which {
+		job := bulkRequest.FindString(request)
+		if jobs[job] += b.served[request] - 1; jobs[job] > b.kills {
+			b.t.Errorf("%d requests of %s were repeated after %d kills: %q", jobs[job], job, b.kills, which)
+		}
+	}
+}
+
+// bulkRequest finds the job in the name of a request.
+var bulkRequest = regexp.MustCompile(`j\d+ in \w+`)
 
 // begun reports whether the run can be resumed: its first event is complete.
 func (b *bulk) begun() bool {
@@ -324,6 +361,7 @@ func (b *bulk) checkBulkReport() {
 			Published                 *struct{ Branch, Hash string }
 			PullRequest               *event.PullRequest `json:"pull_request"`
 			Hunks                     *event.Hunks       `json:"hunks"`
+			Escalation                []report.Escalation
 		}
 	}
 	if err := json.Unmarshal(written, &doc); err != nil {
@@ -357,6 +395,7 @@ func (b *bulk) checkBulkReport() {
 		if accounted := j.Hunks != nil && j.Hunks.Needed == 1 && j.Hunks.Untried == 0; accounted != (number%4 == 1) {
 			b.t.Errorf("job %s: hunks %+v", j.ID, j.Hunks)
 		}
+		b.checkEscalation(j.ID, j.Escalation, number%4 == 2)
 		if (j.PullRequest != nil) != b.pulls(j.Task) || j.PullRequest != nil && !j.PullRequest.Created {
 			b.t.Errorf("job %s: pull request %v", j.ID, j.PullRequest)
 		}
@@ -366,6 +405,21 @@ func (b *bulk) checkBulkReport() {
 	}
 	if left, _ := filepath.Glob(filepath.Join(b.dir, "r/.[a-z]*.*")); len(left) > 1 {
 		b.t.Errorf("temporary files in the report directory: %q", left)
+	}
+}
+
+// checkEscalation checks that a job has escalated once, or not.
+func (b *bulk) checkEscalation(job string, rows []report.Escalation, want bool) {
+	b.t.Helper()
+	var models []string
+	for _, row := range rows {
+		models = append(models, fmt.Sprintf("%s %s %d", row.Model, row.Outcome, row.Attempts))
+		if row.CostUSD == nil || *row.CostUSD == 0 {
+			b.t.Errorf("job %s: the cost of %s is %v", job, row.Model, row.CostUSD)
+		}
+	}
+	if got := strings.Join(models, ", "); got != map[bool]string{true: "responses/m failed 1, responses/n passed 1"}[want] {
+		b.t.Errorf("job %s: models are %q", job, got)
 	}
 }
 
