@@ -69,6 +69,14 @@ func Run(t *testing.T, short ...string) {
 	testscript.Run(t, p)
 }
 
+// RunFiles runs scripts that a test has written.
+func RunFiles(t *testing.T, files ...string) {
+	t.Helper()
+	p := params(t)
+	p.Dir, p.Files = "", files
+	testscript.Run(t, p)
+}
+
 func params(t *testing.T) testscript.Params {
 	t.Helper()
 	return testscript.Params{
