@@ -172,18 +172,31 @@
     history.replaceState(null, "", "#job=" + encodeURIComponent(jobOf(row)));
   });
 
+  // Sorts by a column, those of numbers with the highest first; by none for -1.
+  function sortBy(i, down) {
+    sorted = { column: i, down };
+    columns.forEach((c, k) => {
+      c.removeAttribute("aria-sort");
+      c.firstChild.textContent = names[k] + (k === i ? (down ? " ↓" : " ↑") : "");
+    });
+    columns[i]?.setAttribute("aria-sort", down ? "descending" : "ascending");
+    byId("sort").value = String(i);
+    arrange();
+  }
+
   columns.forEach((th, i) => {
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = names[i];
     th.replaceChildren(button);
     button.addEventListener("click", () => {
-      sorted = { column: i, down: sorted.column === i ? !sorted.down : th.classList.contains("n") };
-      columns.forEach((c) => c.removeAttribute("aria-sort"));
-      th.setAttribute("aria-sort", sorted.down ? "descending" : "ascending");
-      columns.forEach((c, k) => { c.firstChild.textContent = names[k] + (k === i ? (sorted.down ? " ↓" : " ↑") : ""); });
-      arrange();
+      sortBy(i, sorted.column === i ? !sorted.down : th.classList.contains("n"));
     });
+    if (i > 0) byId("sort").append(new Option(names[i].toLowerCase() + (th.classList.contains("n") ? ", highest first" : ""), String(i)));
+  });
+  byId("sort").addEventListener("change", () => {
+    const i = Number(byId("sort").value);
+    sortBy(i, i >= 0 && columns[i].classList.contains("n"));
   });
 
   byId("more").firstChild.addEventListener("click", () => add(Infinity));
@@ -193,7 +206,7 @@
     missing(count - rows.length);
   }
 
-  byId("controls").hidden = false;
+  byId("controls").hidden = count < 2;
   byId("shown").textContent = total;
   // The outcomes are those of the legend, so that no row has to be read.
   for (const badge of document.querySelectorAll(".outcomes .badge")) byId("outcome").append(new Option(badge.textContent, badge.textContent));

@@ -27,13 +27,14 @@ func (p *page) jobs() g.Node {
 	first := min(len(p.r.Jobs), firstRows)
 	return h.Section(
 		h.H2(g.Text("Jobs")),
-		h.Div(h.Class("controls"), h.ID("controls"), g.Attr("hidden"),
+		h.Div(h.Class("controls"), h.ID("controls"), g.Attr("hidden"), // one job needs none
 			h.Label(g.Text("Filter "), h.Input(h.Type("search"), h.ID("filter"), h.Placeholder("job, repository, outcome"), g.Attr("autocomplete", "off"))),
 			h.Label(g.Text("Outcome "), h.Select(h.ID("outcome"), h.Option(h.Value(""), g.Text("all")))),
 			h.Label(g.Text("Group by "), h.Select(h.ID("group"),
 				h.Option(h.Value(""), g.Text("nothing")), h.Option(h.Value("outcome"), g.Text("outcome")),
 				g.If(p.repos, h.Option(h.Value("repo"), g.Text("repository"))), g.If(p.tasks, h.Option(h.Value("task"), g.Text("task"))),
 			)),
+			h.Label(h.Class("sort"), g.Text("Sort by "), h.Select(h.ID("sort"), h.Option(h.Value("-1"), g.Text("outcome, worst first")))), // on phones, whose table has no head
 			h.Span(h.ID("shown"), g.Attr("role", "status")),
 		),
 		g.El("noscript", h.P(g.Text("Details of jobs, sorting and filters require JavaScript."))),

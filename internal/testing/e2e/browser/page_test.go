@@ -124,6 +124,13 @@ func pageAt(t *testing.T, b context.Context, file, pictures, scheme string, widt
 			t.Errorf("%s: %q, want %q", what, got, want)
 		}
 	}
+	if got, want := p.js(`() => document.querySelector(".sort").checkVisibility() + " " + document.querySelector("#jobs thead").checkVisibility()`), fmt.Sprint(width == 390, " ", width != 390); got != want {
+		t.Errorf("the list to sort by and the head of the table are visible: %s, want %s", got, want)
+	}
+	p.js(`() => { const s = document.getElementById("sort"); s.value = [...s.options].find((o) => o.text.startsWith("cost")).value; s.dispatchEvent(new Event("change")); }`)
+	if got := p.js(`() => [...document.querySelectorAll("#jobs tbody tr")].map((tr) => Number(tr.querySelectorAll("td.n")[3].dataset.v)).every((v, i, all) => i === 0 || all[i - 1] >= v)`); got != "true" {
+		t.Error("the costs are not sorted")
+	}
 	p.js(`() => document.querySelectorAll(".reasons a")[1].click()`)
 	p.js(`async () => { while (!document.querySelector("tr.detail .job")) await new Promise((r) => setTimeout(r, 50)); }`)
 	p.js(`() => { for (const d of document.querySelectorAll("details")) d.open = true; }`)
