@@ -37,14 +37,14 @@ func (d *defs) count(path string, s map[string]any) {
 		}
 		d.names[is], d.taken[name] = name, true
 	}
-	for _, p := range parts(s) {
+	for _, p := range inner(s) {
 		d.count(joined(path, p.name), p.schema)
 	}
 }
 
 // below replaces mappings in a schema, but not itself.
 func (d *defs) below(s map[string]any) {
-	for _, p := range parts(s) {
+	for _, p := range inner(s) {
 		is := mappingOf(p.schema)
 		if d.seen[is] < 2 {
 			d.below(p.schema)
@@ -80,27 +80,27 @@ func mappingOf(s map[string]any) string {
 	return string(data)
 }
 
-// part is a schema in another one. Its name is that of its key, NAME for the values of a map, and empty otherwise.
-type part struct {
+// subschema is a schema in another one. Its name is that of its key, NAME for the values of a map, and empty otherwise.
+type subschema struct {
 	name   string
 	schema map[string]any
 }
 
-// parts returns the schemas in a schema, in the order of their names.
-func parts(s map[string]any) []part {
-	var all []part
+// inner returns the schemas in a schema, in the order of their names.
+func inner(s map[string]any) []subschema {
+	var all []subschema
 	properties, _ := s["properties"].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
-		all = append(all, part{name, properties[name].(map[string]any)})
+		all = append(all, subschema{name, properties[name].(map[string]any)})
 	}
 	for _, k := range []struct{ keyword, name string }{{"items", ""}, {"additionalProperties", "NAME"}} {
 		if one, ok := s[k.keyword].(map[string]any); ok {
-			all = append(all, part{k.name, one})
+			all = append(all, subschema{k.name, one})
 		}
 	}
 	alternatives, _ := s["anyOf"].([]any)
 	for _, one := range alternatives {
-		all = append(all, part{"", one.(map[string]any)})
+		all = append(all, subschema{"", one.(map[string]any)})
 	}
 	return all
 }
