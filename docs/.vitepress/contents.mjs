@@ -77,6 +77,7 @@ export const contents = [
       'examples/recipes/headers/README.md': 'Licence headers',
       'examples/recipes/lint/README.md': 'Lint findings',
       'examples/recipes/migration/README.md': 'Migration',
+      'examples/recipes/pull-request/README.md': 'Pull request',
       'examples/recipes/review/README.md': 'Review',
       'examples/recipes/translate/README.md': 'Translation',
       'examples/recipes/triage/README.md': 'Triage',
