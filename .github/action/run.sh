@@ -87,7 +87,7 @@ source_hash() {
 # build builds this source and installs the binary in a directory.
 build() {
 	command -v go >/dev/null || give_up "Go not found: set up Go before this step, or set the input version"
-	say "compiling the action's source, because $unreleased, and the cache of this workflow has no build of it. It downloads up to 137 MB of Go modules and needs minutes; later jobs use the cache. $cheaper"
+	say "compiling the action's source, because $unreleased, and the cache of this workflow has no build of it. It downloads some 220 MB of Go modules and needs minutes; later jobs use the cache. $cheaper"
 	local since=$SECONDS
 	cd "$root"
 	attended env CGO_ENABLED=0 GOWORK=off GOFLAGS= GOTOOLCHAIN=auto go build -trimpath -o "$1/millhand" . || give_up "build of millhand failed"
