@@ -65,8 +65,10 @@ func (p *jobPage) facts() g.Node {
 	j := p.j
 	var all []g.Node
 	add := func(name string, value ...g.Node) { all = append(all, figure(name, value...)) }
-	add("Model", text(j.Model), g.If(j.ModelServed != "" && j.ModelServed != j.Model, h.Small(text(" served "+j.ModelServed))))
-	add("Profile", text(j.Profile))
+	if j.Model != "" { // jobs that were skipped have neither
+		add("Model", text(j.Model), g.If(j.ModelServed != "" && j.ModelServed != j.Model, h.Small(text(" served "+j.ModelServed))))
+		add("Profile", text(j.Profile))
+	}
 	sandbox := cmp.Or(j.Sandbox.Level, "not started")
 	if j.Sandbox.Reason != "" {
 		sandbox += ": " + j.Sandbox.Reason

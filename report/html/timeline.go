@@ -168,18 +168,21 @@ func timeline(j *report.Job) g.Node {
 		idleText = ", idle times shortened"
 	}
 	rows = append(rows, h.Span(), h.Span(h.Class("axis"), h.Span(g.Text("0s")), h.Span(g.Text(figures.Duration(last.Sub(first).Milliseconds())+idleText))))
-	return h.Section(h.H3(g.Text("Timeline")), h.Div(h.Class("timeline"), g.Group(rows)), legend(all), h.P(h.Class("note"), text("Phases: "+phases(j))), g.If(len(all) > maxLanes, h.P(g.Text(figures.Count(len(all)-maxLanes, "other row")+" omitted."))))
+	return h.Section(h.H3(g.Text("Timeline")), h.Div(h.Class("timeline"), g.Group(rows)), legend(all), phases(j), g.If(len(all) > maxLanes, h.P(g.Text(figures.Count(len(all)-maxLanes, "other row")+" omitted."))))
 }
 
-// phases are the phases of a job that took time, with their durations.
-func phases(j *report.Job) string {
+// phases are the phases of a job that took time, with their durations; nil for none.
+func phases(j *report.Job) g.Node {
 	var all []string
 	for _, p := range j.Phases {
 		if p.ElapsedMS > 0 {
 			all = append(all, p.Name+" "+figures.Duration(p.ElapsedMS))
 		}
 	}
-	return strings.Join(all, " · ")
+	if len(all) == 0 {
+		return nil
+	}
+	return h.P(h.Class("note"), text("Phases: "+strings.Join(all, " · ")))
 }
 
 // legend explains the colours of the timeline, as far as it has them.
