@@ -171,13 +171,11 @@ func timeline(j *report.Job) g.Node {
 	return h.Section(h.H3(g.Text("Timeline")), h.Div(h.Class("timeline"), g.Group(rows)), legend(all), phases(j), g.If(len(all) > maxLanes, h.P(g.Text(figures.Count(len(all)-maxLanes, "other row")+" omitted."))))
 }
 
-// phases are the phases of a job that took time, with their durations; nil for none.
+// phases are the phases of a job with their durations, also those of 0ms: two runs differ only in times. It is nil for none.
 func phases(j *report.Job) g.Node {
 	var all []string
 	for _, p := range j.Phases {
-		if p.ElapsedMS > 0 {
-			all = append(all, p.Name+" "+figures.Duration(p.ElapsedMS))
-		}
+		all = append(all, p.Name+" "+figures.Duration(p.ElapsedMS))
 	}
 	if len(all) == 0 {
 		return nil
