@@ -8,12 +8,12 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/option"
-	"github.com/millhand/millhand/internal/app/runs"
+	"github.com/millhand/millhand/internal/app/sessions"
 	"github.com/millhand/millhand/internal/app/world"
 )
 
 func revertCommand(w world.World) *cli.Command {
-	o := &runs.RevertOptions{}
+	o := &sessions.RevertOptions{}
 	return &cli.Command{
 		Name: "revert", Usage: "Give the branch or the working tree of a job the state after an earlier turn", ArgsUsage: "RUN [JOB]",
 		UsageText: "millhand session revert 20260102-030405-1a2b3c4d fix-tests --turn 3\nmillhand session revert 20260102-030405-1a2b3c4d --turn 0",
@@ -21,7 +21,7 @@ func revertCommand(w world.World) *cli.Command {
 			&cli.GenericFlag{Name: "turn", Value: option.Of(&o.Turn, turnNumber), EnvVars: noVariable(), Usage: "Revert to the files after turn `N`, 0 for those before the agent started"},
 			jsonFlag(&o.JSON, "Print one JSON document"),
 		},
-		Action: act(o.Parse, func(ctx context.Context) error { return runs.Revert(ctx, w, *o) }),
+		Action: act(o.Parse, func(ctx context.Context) error { return sessions.Revert(ctx, w, *o) }),
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/app/checks"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/invocation"
 	"github.com/millhand/millhand/internal/app/load"
@@ -65,12 +66,12 @@ func resume(ctx context.Context, w world.World, o invocation.Options, log *view.
 	}
 	ctx, cancel := load.Timed(ctx, o.Plan.MaxTime)
 	defer cancel()
-	c, err := CheckRun(ctx, w, o)
+	c, err := checks.Run(ctx, w, o)
 	defer c.Settle()
 	if err != nil {
 		return err
 	}
-	if err := SameWave(ctx, w, o, &c, past.Run, o.FollowUp == invocation.FollowUp{}); err != nil {
+	if err := checks.SameWave(ctx, w, o, &c, past.Run, o.FollowUp == invocation.FollowUp{}); err != nil {
 		return err
 	}
 	narrowed, err := savedsession.Narrow(c.Plan, past)

@@ -1,6 +1,5 @@
-// Package runs starts runs and continues them: it checks what a run needs before requests cost money, opens its report directory, lets
-// the runner execute the plan, and prints the result. It schedules no jobs. It defines the options of
-// run, fork and revert and checks their arguments; package command makes flags of them.
+// Package runs starts runs and continues them: it opens the report directory of a run that package checks has accepted, lets the runner
+// execute the plan, and prints the result. It schedules no jobs.
 package runs
 
 import (
@@ -10,22 +9,17 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/millhand/millhand/internal/app/action"
+	"github.com/millhand/millhand/internal/app/checks"
 	"github.com/millhand/millhand/internal/app/ci"
 	"github.com/millhand/millhand/internal/app/days"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/app/invocation"
-	"github.com/millhand/millhand/internal/app/levels"
 	"github.com/millhand/millhand/internal/app/load"
-	"github.com/millhand/millhand/internal/app/machine"
-	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/planned"
-	"github.com/millhand/millhand/internal/app/policies"
-	"github.com/millhand/millhand/internal/app/pricetable"
 	"github.com/millhand/millhand/internal/app/pulls"
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/app/repos"
@@ -33,7 +27,6 @@ import (
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/gitops/signing"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/proc"
@@ -46,112 +39,10 @@ import (
 	"github.com/millhand/millhand/runner/agent"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/preflight"
-	"github.com/millhand/millhand/runner/rollout"
 	"github.com/millhand/millhand/runner/savedsession"
 	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tasks"
-	"github.com/millhand/millhand/tools"
 )
-
-// Checked has what a run checks before its repositories.
-type Checked struct {
-	Plan    *tasks.Plan
-	Models  *models.Set
-	custom  []tools.Tool
-	Key     *signing.Key     // nil if no commit is signed
-	rollout *rollout.Rollout // nil without one
-	sandbox sandbox.Mode     // valid
-	probe   *levels.Probe    // nil before it has started
-}
-
-// With returns what is checked of a plan that was made of this one.
-func (c Checked) With(plan *tasks.Plan) Checked {
-	c.Plan, c.Models.Plan = plan, plan
-	return c
-}
-
-// Settle waits for the end of the probe. Its receiver is a pointer, because the one of a deferred call would
-// hold another plan.
-func (c *Checked) Settle() {
-	if c.probe != nil {
-		c.probe.End()
-	}
-}
-
-// CheckRun loads the plan, and checks everything that a run needs except repositories and the
-// level of the sandbox. The caller settles the result.
-func CheckRun(ctx context.Context, w world.World, o invocation.Options) (c Checked, err error) {
-	if err := machine.Check(w); err != nil { // the probe needs open files
-		return c, err
-	}
-	probe := levels.Probing(ctx, o.Sandbox)
-	plan, err := load.Listed(ctx, w, o.Plan, o.Log.Quiet)
-	if err != nil {
-		probe.End()
-		return c, err
-	}
-	return CheckPlan(ctx, w, o, plan, probe)
-}
-
-// CheckPlan checks everything that a run of a plan needs except repositories and the level of
-// the sandbox.
-func CheckPlan(ctx context.Context, w world.World, o invocation.Options, plan *tasks.Plan, probe *levels.Probe) (c Checked, err error) {
-	c.probe = probe
-	c.Plan, err = o.Prompt.Deliver(machine.FitJobs(plan, machine.OpenFiles(), sandbox.FreeProcesses()), o.Plan.In(w), o.Plan.Untrusted)
-	if err == nil && o.Change != nil {
-		c.Plan, err = o.Change(ctx, c.Plan)
-	}
-	if err != nil {
-		return c, fault.Wrap(event.ExitUsage, err)
-	}
-	if err := policies.CheckExamples(w, c.Plan); err != nil {
-		return c, err
-	}
-	mode, err := levels.Mode(o.Sandbox, c.Plan.Policies)
-	if err != nil {
-		return c, err
-	}
-	c.sandbox = sandbox.Mode(mode)
-	if err := c.sandbox.Check(); err != nil {
-		return c, fault.Wrap(event.ExitUsage, err)
-	}
-	c.Models = models.New(c.Plan, w.Getenv, w.Now, w.Proxy, pricetable.Saved(w))
-	c.Models.UserAgent = "millhand/" + w.Version
-	c.Models.Environ = w.Environ()
-	c.Models.Accounts = cmp.Or(o.Accounts, c.Models.Accounts)
-	if err := errors.Join(c.Models.Check(), c.Models.MayRecord(o.Record)); err != nil {
-		return c, err
-	}
-	if err := c.Models.Found(ctx); err != nil {
-		return c, err
-	}
-	if c.custom, err = CustomTools(c.Plan); err != nil {
-		return c, err
-	}
-	c.Key, err = repos.Key(ctx, w, c.Plan)
-	return c, err
-}
-
-// Confine chooses the level of the sandbox while a preflight runs, whose context ends if the mode
-// allows no level of this machine.
-func (c Checked) Confine(ctx context.Context, check func(context.Context) error) (level sandbox.Level, state sandbox.State, err error) {
-	during, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	var refused error
-	var choice sync.WaitGroup
-	choice.Go(func() {
-		level, state, refused = levels.Choose(ctx, string(c.sandbox), c.Plan.UsesBash() || c.Plan.StartsProcesses(), c.probe.Found)
-		if refused != nil {
-			stop(refused)
-		}
-	})
-	err = check(during)
-	choice.Wait()
-	if refused != nil && (err == nil || ctx.Err() == nil) {
-		return level, state, refused
-	}
-	return level, state, err
-}
 
 // Run checks everything, runs the plan and writes the reports.
 func Run(ctx context.Context, w world.World, o invocation.Options) error {
@@ -164,12 +55,12 @@ func Run(ctx context.Context, w world.World, o invocation.Options) error {
 	}
 	o.ID = cmp.Or(o.ID, load.NewRunID(w))
 	o.Plan.Run = o.ID
-	c, err := CheckRun(ctx, w, o)
+	c, err := checks.Run(ctx, w, o)
 	defer c.Settle()
 	if err != nil {
 		return err
 	}
-	killed, err := nextWave(ctx, w, o, &c)
+	killed, err := checks.NextWave(ctx, w, o, &c)
 	if err != nil {
 		return err
 	}
@@ -184,7 +75,7 @@ type Starting struct {
 	ID      string
 	Log     *view.Log
 	History history.Run        // what earlier processes did; the zero value for a new run
-	fork    *savedsession.Fork // nil unless the run is forked from another
+	Fork    *savedsession.Fork // nil unless the run is forked from another
 	Claim   func() (*rundir.Dir, error)
 	Print   result.Printer // nil for the table, or as options choose
 
@@ -194,7 +85,7 @@ type Starting struct {
 }
 
 // Start runs a plan and writes the reports.
-func Start(ctx context.Context, w world.World, o invocation.Options, c Checked, s Starting) error {
+func Start(ctx context.Context, w world.World, o invocation.Options, c checks.Checked, s Starting) error {
 	proc.SetIdle(ctx, false)
 	plan, day, err := days.Open(ctx, w, c.Plan, days.Run{ID: s.ID, Past: s.History.Past, Queued: s.Queued})
 	if err != nil {
@@ -220,7 +111,7 @@ func Start(ctx context.Context, w world.World, o invocation.Options, c Checked, 
 	clients := &forges.Clients{World: w, Hosts: forges.Hosts(w, plan, known.Hold), Notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }}
 	var ready *preflight.Result
 	level, state, err := c.Confine(ctx, func(ctx context.Context) (err error) {
-		plan, ready, err = repos.Check(ctx, w, plan, repos.Run{ID: s.ID, History: s.History, Fork: s.fork, Key: c.Key, Queued: s.Queued != nil}, o.Log.Quiet, known, clients)
+		plan, ready, err = repos.Check(ctx, w, plan, repos.Run{ID: s.ID, History: s.History, Fork: s.Fork, Key: c.Key, Queued: s.Queued != nil}, o.Log.Quiet, known, clients)
 		event.Prepare() // the probe of the sandbox is slower
 		return err
 	})
@@ -233,7 +124,7 @@ func Start(ctx context.Context, w world.World, o invocation.Options, c Checked, 
 	switch {
 	case o.Plan.Prompt != nil:
 		print = result.Message(o.Log.Quiet, len(o.Prompt.Setup) > 0)
-		if s.History.Past == nil || s.fork != nil {
+		if s.History.Past == nil || s.Fork != nil {
 			out.KeepManifest(known.JSON(o.Plan.Prompt))
 		}
 	case s.Print != nil:
@@ -251,8 +142,8 @@ func Start(ctx context.Context, w world.World, o invocation.Options, c Checked, 
 	for _, secret := range ready.Secrets() {
 		known.Hold(secret)
 	}
-	if s.fork != nil {
-		if err := s.fork.Write(out.Files(), s.ID, known.JSON); err != nil {
+	if s.Fork != nil {
+		if err := s.Fork.Write(out.Files(), s.ID, known.JSON); err != nil {
 			return fault.New(event.ExitUsage, "%w; nothing was run", err)
 		}
 	}
@@ -287,8 +178,8 @@ func Start(ctx context.Context, w world.World, o invocation.Options, c Checked, 
 			ForeignFiles: ci.ForeignFiles(w.Getenv),
 		},
 		About:     runner.About{Version: w.Version, Prices: c.Models.PriceTable(), StartedBy: ci.StartedBy(w.Getenv), Invocation: o.Invocation},
-		Equipment: agent.Equipment{OpenModel: c.Models.Open, Facts: c.Models.Facts, Custom: c.custom, Proxy: w.Proxy},
-		Stops:     runner.Stops{MaxFailures: o.MaxFailures, Rollout: c.rollout},
+		Equipment: agent.Equipment{OpenModel: c.Models.Open, Facts: c.Models.Facts, Custom: c.Custom, Proxy: w.Proxy},
+		Stops:     runner.Stops{MaxFailures: o.MaxFailures, Rollout: c.Rollout},
 		FailOn:    o.FailOn,
 		Costs:     runner.Costs{Spent: day.Set, Ledger: ledger},
 	}, s.Log, print, slices.Concat(plan.Notes, clients.Warnings(), planned.WarnOnRunner(w, plan, action.IsLog(w.Err)), c.Models.Warnings(), ready.Warnings()))

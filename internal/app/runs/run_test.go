@@ -18,7 +18,6 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/testing/gittest"
 	"github.com/millhand/millhand/report"
-	"github.com/millhand/millhand/runner/savedsession"
 )
 
 // workplace is a repository with manifests, and the world of the commands that run in it.
@@ -270,65 +269,6 @@ func TestSessionThatHasEndedContinuesWithAnotherPrompt(t *testing.T) {
 	o.FollowUp.Job = "two"
 	if exit, err := p.do(o); exit != event.ExitUsage || !strings.Contains(err.Error(), `job "two" not found in the run`) {
 		t.Errorf("another job: %v", err)
-	}
-}
-
-func TestForkStartsARunAndChangesNoOther(t *testing.T) {
-	p, flag := failed(t)
-	before, err := os.ReadFile(p.at("out/events.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(flag, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	fork := ForkOptions{Request: savedsession.Request{Message: "m1"}, Opts: *invocation.New()}
-	if err := fork.Parse([]string{p.at("out"), "one"}); err != nil {
-		t.Fatal(err)
-	}
-	fork.Opts.ReportDir = p.at("out")
-	if err := Fork(t.Context(), p.world, fork); exitcode.Of(err) != event.ExitUsage || !strings.Contains(err.Error(), "is that of the run to fork") {
-		t.Errorf("into the same directory: %v", err)
-	}
-	fork.Opts.ReportDir = p.at("forked")
-	if err := Fork(t.Context(), p.world, fork); exitcode.Of(err) != event.ExitOK {
-		t.Fatalf("%v: %s%s", err, &p.out, &p.log)
-	}
-	if r := p.report(p.at("forked")); r.Run.ForkedFrom == nil || r.Run.ForkedFrom.Run != p.report(p.at("out")).Run.ID || r.Jobs[0].Outcome != event.Passed {
-		t.Errorf("%+v", r.Run)
-	}
-	if after, err := os.ReadFile(p.at("out/events.jsonl")); err != nil || string(after) != string(before) {
-		t.Errorf("the events of the other run have changed: %v", err)
-	}
-	fork.Job = "other"
-	if err := Fork(t.Context(), p.world, fork); exitcode.Of(err) != event.ExitUsage || !strings.Contains(err.Error(), `job "other" not found in the run; it has one`) {
-		t.Errorf("another job: %v", err)
-	}
-}
-
-func TestRevertedBranchHasTheFilesOfTheTurn(t *testing.T) {
-	p := workIn(t, "m.yaml", twoJobs, "turns.yaml", writes)
-	if exit, err := p.run("m.yaml --report-dir out"); exit != event.ExitOK {
-		t.Fatal(err)
-	}
-	p.out.Reset()
-	turn := 0
-	o := RevertOptions{Turn: &turn}
-	if err := o.Parse([]string{p.at("out")}); err != nil {
-		t.Fatal(err)
-	}
-	if err := Revert(t.Context(), p.world, o); exitcode.Of(err) != event.ExitUsage || !strings.Contains(err.Error(), "the run has 2 jobs: choose one of one, two; nothing was changed") {
-		t.Errorf("no job of two: %v", err)
-	}
-	o.job = "one"
-	if err := Revert(t.Context(), p.world, o); err != nil || !strings.HasPrefix(p.out.String(), "reverted job one to the state before the agent started") {
-		t.Errorf("%v: %s", err, &p.out)
-	}
-	if text := p.Run("diff", "HEAD", "millhand/one"); text != "" {
-		t.Errorf("the branch differs from its base: %s", text)
-	}
-	if text := p.Run("ls-tree", "--name-only", "millhand/two", "a.txt"); text != "a.txt" {
-		t.Errorf("the other job was reverted, too: %q", text)
 	}
 }
 

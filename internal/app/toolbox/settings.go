@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/app/checks"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/pricetable"
-	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -79,7 +79,7 @@ func (s *settings) fromManifest(ctx context.Context, w world.World, o load.Profi
 		s.env.Search.Key = strings.TrimSpace(w.Getenv(plan.Search.KeyEnv))
 	}
 	s.skills = plan.Skills
-	s.custom, err = runs.CustomTools(plan)
+	s.custom, err = checks.CustomTools(plan)
 	return plan, err
 }
 

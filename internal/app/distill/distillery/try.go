@@ -9,6 +9,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
+	"github.com/millhand/millhand/internal/app/checks"
 	"github.com/millhand/millhand/internal/app/distill"
 	"github.com/millhand/millhand/internal/app/exitcode"
 	"github.com/millhand/millhand/internal/app/fault"
@@ -159,7 +160,7 @@ func (d *distillery) execute(ctx context.Context, o invocation.Options, dir stri
 	}
 	o.Plan.Only, o.Plan.NoRollout = []string{d.given.Task}, true
 	o.Change = change
-	c, err := runs.CheckRun(ctx, d.world, o)
+	c, err := checks.Run(ctx, d.world, o)
 	defer c.Settle()
 	if err != nil {
 		return nil, err

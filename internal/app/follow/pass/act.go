@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/app/checks"
 	"github.com/millhand/millhand/internal/app/ci"
 	"github.com/millhand/millhand/internal/app/follow"
 	"github.com/millhand/millhand/internal/app/forges"
@@ -177,12 +178,12 @@ func (p *followed) rebaseWithoutModel(ctx context.Context) (done runner.Rebased,
 		return done, err
 	}
 	o.Plan.Policies = append(slices.Clone(o.Plan.Policies), p.options.Policies...)
-	c, err := runs.CheckRun(ctx, p.World, o)
+	c, err := checks.Run(ctx, p.World, o)
 	defer c.Settle()
 	if err != nil {
 		return done, err
 	}
-	if err := runs.SameWave(ctx, p.World, o, &c, r.Past.Run, false); err != nil {
+	if err := checks.SameWave(ctx, p.World, o, &c, r.Past.Run, false); err != nil {
 		return done, err
 	}
 	plan, err := savedsession.Narrow(c.Plan, r.Past)

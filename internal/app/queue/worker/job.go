@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/checks"
 	"github.com/millhand/millhand/internal/app/invocation"
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/app/queue/queued"
@@ -190,7 +191,7 @@ func (k *worker) run(ctx context.Context, claim *queue.Claim, dir string) (end e
 	}
 	var opts invocation.Options
 	opts.NoBaseline, opts.Sandbox, opts.Accounts, opts.Log = given.NoBaseline, k.opts.Sandbox, k.accounts, view.Options{Format: "console", Level: "error", Quiet: true}
-	c, err := runs.CheckPlan(ctx, k.world, opts, plan, k.probe)
+	c, err := checks.Plan(ctx, k.world, opts, plan, k.probe)
 	if err != nil {
 		return end, err
 	}

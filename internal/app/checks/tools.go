@@ -1,4 +1,4 @@
-package runs
+package checks
 
 import (
 	"encoding/json"

@@ -19,33 +19,6 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-func TestToolsOfManifestsHaveTheirSchemas(t *testing.T) {
-	schema := map[string]any{"type": "object", "properties": map[string]any{"n": map[string]any{"type": "integer"}}}
-	list, err := CustomTools(&tasks.Plan{Tools: []tasks.CustomTool{{Name: "count", Description: "Counts.", Command: []string{"wc"}, Schema: schema, ReadOnly: true}}})
-	if err != nil || len(list) != 1 {
-		t.Fatalf("%d tools, %v", len(list), err)
-	}
-	if s := list[0].Spec(); s.Name != "count" || !s.ReadOnly || s.Schema["properties"] == nil {
-		t.Errorf("%+v", s)
-	}
-	schema["properties"] = func() {}
-	if _, err := CustomTools(&tasks.Plan{Tools: []tasks.CustomTool{{Name: "count", Schema: schema}}}); exitcode.Of(err) != event.ExitUsage {
-		t.Errorf("a schema that is not JSON: %v", err)
-	}
-}
-
-func TestSubagentsAndUnknownJobsAreNotForked(t *testing.T) {
-	run := &event.Run{Jobs: []event.PlannedJob{{ID: "one"}, {ID: "two"}}}
-	for job, want := range map[string]string{
-		"one": "", "": "the run has 2 jobs: choose one of one, two", "one.task-3": "the session of a subagent, which belongs to a call of job one: fork that job at a message (subagent 3)", "x\ny": "not found in the run",
-	} {
-		err := named(run, job, "fork")
-		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n")) {
-			t.Errorf("%q: %v", job, err)
-		}
-	}
-}
-
 // What a follow-up may cost is added to what its job has cost.
 func TestFollowUpLimitsItsOwnCost(t *testing.T) {
 	past := &history.Past{}
@@ -92,20 +65,6 @@ func TestTelemetryIsOptionalAndItsMistakesAreWarnings(t *testing.T) {
 		t.Errorf("without variables: %v, %q", x, warnings)
 	}
 	finish(t.Context(), x, nil, nil, w) // needs neither reports nor a log
-}
-
-func TestForkAndRevertNeedTheirArguments(t *testing.T) {
-	turn := 1
-	for want, err := range map[string]error{
-		"requires RUN":         (&ForkOptions{}).Parse(nil),
-		"missing --at MESSAGE": (&ForkOptions{}).Parse([]string{"r"}),
-		"missing --turn N":     (&RevertOptions{}).Parse([]string{"r"}),
-		"requires RUN, ":       (&RevertOptions{Turn: &turn}).Parse([]string{"r", "j", "k"}),
-	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
-	}
 }
 
 // A secret that JSON escapes is redacted in JSON, and the text stays JSON.

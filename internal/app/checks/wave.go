@@ -1,4 +1,4 @@
-package runs
+package checks
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 	"github.com/millhand/millhand/internal/event"
 )
 
-// nextWave reduces a plan with a rollout to the jobs of its next run. again is the directory
+// NextWave reduces a plan with a rollout to the jobs of its next run. again is the directory
 // of a run to be continued instead; "" for none.
-func nextWave(ctx context.Context, w world.World, o invocation.Options, c *Checked) (again string, err error) {
+func NextWave(ctx context.Context, w world.World, o invocation.Options, c *Checked) (again string, err error) {
 	if c.Plan.Rollout == nil {
 		if len(o.After) > 0 {
 			return "", fault.New(event.ExitUsage, "--after requires a manifest with the key rollout")
@@ -29,11 +29,11 @@ func nextWave(ctx context.Context, w world.World, o invocation.Options, c *Check
 	if again != "" {
 		return again, nil
 	}
-	c.rollout, err = waves.Open(ctx, w, c.Plan, saved, true)
+	c.Rollout, err = waves.Open(ctx, w, c.Plan, saved, true)
 	if err != nil {
 		return "", err
 	}
-	*c = c.With(c.Plan.Wave(c.rollout.Selects))
+	*c = c.With(c.Plan.Wave(c.Rollout.Selects))
 	return "", nil
 }
 
@@ -54,7 +54,7 @@ func SameWave(ctx context.Context, w world.World, o invocation.Options, c *Check
 	r.Resume(run.Jobs)
 	*c = c.With(c.Plan.Wave(r.Selects))
 	if c.Plan.Rollout != nil { // it may have been removed
-		c.rollout = r
+		c.Rollout = r
 	}
 	return nil
 }

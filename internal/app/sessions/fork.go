@@ -1,4 +1,6 @@
-package runs
+// Package sessions continues or undoes the session of one job of a saved run at an earlier state: a fork is a run of its own, which starts with a copy
+// of the conversation; a revert gives the branch the files of a turn.
+package sessions
 
 import (
 	"context"
@@ -9,9 +11,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/app/checks"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/invocation"
 	"github.com/millhand/millhand/internal/app/load"
+	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -82,12 +86,12 @@ func Fork(ctx context.Context, w world.World, given ForkOptions) error {
 			return fault.New(event.ExitUsage, "fork %s: %w; nothing was run", dir, err)
 		}
 	}
-	c, err := CheckRun(ctx, w, o)
+	c, err := checks.Run(ctx, w, o)
 	defer c.Settle()
 	if err != nil {
 		return err
 	}
-	if _, err := Compare(past, c.Plan, false); err != nil {
+	if _, err := runs.Compare(past, c.Plan, false); err != nil {
 		return fault.Wrap(event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err))
 	}
 	forked, err := fork.History(id)
@@ -98,8 +102,8 @@ func Fork(ctx context.Context, w world.World, given ForkOptions) error {
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err))
 	}
-	return Start(ctx, w, o, c.With(narrowed), Starting{
-		ID: id, Log: log, History: forked, fork: fork,
+	return runs.Start(ctx, w, o, c.With(narrowed), runs.Starting{
+		ID: id, Log: log, History: forked, Fork: fork,
 		Claim: func() (*rundir.Dir, error) { return rundir.Claim(ctx, o.Plan.In(w), o.ReportDir, id, w.Clock()) },
 	})
 }

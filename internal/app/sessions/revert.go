@@ -1,4 +1,4 @@
-package runs
+package sessions
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/app/levels"
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/repos"
+	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -99,7 +100,7 @@ func revertedPlan(ctx context.Context, w world.World, r savedrun.Reopened, o inv
 	if plan, err = savedsession.Narrow(plan, r.Past); err != nil {
 		return nil, fault.Wrap(event.ExitUsage, err)
 	}
-	if _, err := Compare(r.Past, plan, false); err != nil {
+	if _, err := runs.Compare(r.Past, plan, false); err != nil {
 		return nil, fault.New(event.ExitUsage, "revert %s: %w; nothing was changed", r.Dir, err)
 	}
 	return plan, nil
