@@ -128,7 +128,7 @@ func named() []Cause {
 		{CodeProfile, Failed, ExitFailed, "nothing was changed, and another preset allows every call that the profile denied"},
 
 		{CodeSecret, Policy, ExitPolicy, "the changes contain a secret that was not in the repository"},
-		{CodeProtected, Policy, ExitPolicy, "paths that the profile may not edit were changed, by whatever"},
+		{CodeProtected, Policy, ExitPolicy, "paths that the profile may not edit were changed, by the agent or by a command"},
 		{CodeScope, Failed, ExitFailed, "the changes exceed the limits of the task's change, or delete tests"},
 		{CodeUnneeded, Failed, ExitFailed, "no verify command needs some hunks of the changes, or a new test passes without them, against the task's change.unneeded"},
 		{CodeReview, Failed, ExitFailed, "the review did not accept the changes, and the task's review.on_reject is block"},
