@@ -59,7 +59,10 @@ type external struct {
 
 // NewExternal returns the tool of an external one.
 func NewExternal(e External) Tool {
-	t := external{External: e, spec: Spec{Name: e.Name, Description: textcut.Head(strings.ToValidUTF8(e.Description, "\uFFFD"), maxExternalText, "..."), Parallel: true, Extension: e.Extension, Foreign: e.Foreign}}
+	t := external{External: e, spec: Spec{
+		Name: e.Name, Description: textcut.Head(strings.ToValidUTF8(e.Description, "\uFFFD"), maxExternalText, "..."),
+		Parallel: true, Extension: e.Extension, Foreign: e.Foreign,
+	}}
 	var err error
 	if t.schema, err = arguments.Read(e.Schema); err != nil || len(e.Schema) == 0 {
 		t.schema = arguments.Unknown()

@@ -168,7 +168,8 @@ func timeline(j *report.Job) g.Node {
 		idleText = ", idle times shortened"
 	}
 	rows = append(rows, h.Span(), h.Span(h.Class("axis"), h.Span(g.Text("0s")), h.Span(g.Text(figures.Duration(last.Sub(first).Milliseconds())+idleText))))
-	return h.Section(h.H3(g.Text("Timeline")), h.Div(h.Class("timeline"), g.Group(rows)), legend(all), phases(j), g.If(len(all) > maxLanes, h.P(g.Text(figures.Count(len(all)-maxLanes, "other row")+" omitted."))))
+	return h.Section(h.H3(g.Text("Timeline")), h.Div(h.Class("timeline"), g.Group(rows)), legend(all), phases(j),
+		g.If(len(all) > maxLanes, h.P(g.Text(figures.Count(len(all)-maxLanes, "other row")+" omitted."))))
 }
 
 // phases are the phases of a job with their durations, also those of 0ms: two runs differ only in times. It is nil for none.

@@ -311,7 +311,8 @@ func (w *work) refused(f faults) *ending.Stop {
 	case f.hunks != nil:
 		return trials.Stop(f.hunks)
 	case len(f.failed) > 0:
-		return &ending.Stop{Code: event.CodeFailed, Detail: fmt.Sprintf("verify %s failed after %s", commands.Names(f.failed), figures.Count(w.result.Attempts, "attempt")) + cmp.Or(site.Verifier{Site: w.site}.Missing(w.job.Spec.Verify, f.failed), commands.Why(f.failed))}
+		why := cmp.Or(site.Verifier{Site: w.site}.Missing(w.job.Spec.Verify, f.failed), commands.Why(f.failed))
+		return &ending.Stop{Code: event.CodeFailed, Detail: fmt.Sprintf("verify %s failed after %s", commands.Names(f.failed), figures.Count(w.result.Attempts, "attempt")) + why}
 	}
 	return nil
 }

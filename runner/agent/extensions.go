@@ -41,7 +41,8 @@ func (x *extensions) start(ctx context.Context, fail context.CancelCauseFunc) *e
 		return ending.Fault(event.CodeExtension, fmt.Errorf("tool files and plugins: %w", proc.OfStart(err)))
 	}
 	c := extension.Config{
-		Servers: j.Plan.MCP, Profiles: []permission.Profile{main.task.Profile}, Taken: Taken(j.run.equipment.Custom), Version: j.run.version, Sandbox: string(j.opts.Level), Proxy: j.run.equipment.Proxy, Hold: j.opts.Redact.Hold,
+		Servers: j.Plan.MCP, Profiles: []permission.Profile{main.task.Profile}, Taken: Taken(j.run.equipment.Custom),
+		Version: j.run.version, Sandbox: string(j.opts.Level), Proxy: j.run.equipment.Proxy, Hold: j.opts.Redact.Hold,
 		Launch: func(ctx context.Context, s tasks.MCPServer) (func(context.Context) (*proc.Service, error), func() error, error) {
 			g, err := x.site.Ground(confinement.ProcessProfile(main.task.Profile, "mcp."+s.Name, s.Process))
 			if err != nil {

@@ -37,7 +37,9 @@ func (r *Run) compiled() (*jsprogram.Program, error) {
 func (r *Run) CompileEarly() (wait func()) {
 	var group sync.WaitGroup
 	installs := func(j tasks.Job) bool { return len(j.Setup) > 0 }
-	if s := r.sites.Plan.Scripts; s.Used() && !s.OfWorkspace() && !slices.ContainsFunc(r.sites.Plan.Hooks, func(h tasks.Hook) bool { return h.On == tasks.JobStart }) && !slices.ContainsFunc(r.sites.Plan.Jobs, installs) {
+	atStart := func(h tasks.Hook) bool { return h.On == tasks.JobStart }
+	plan := r.sites.Plan
+	if s := plan.Scripts; s.Used() && !s.OfWorkspace() && !slices.ContainsFunc(plan.Hooks, atStart) && !slices.ContainsFunc(plan.Jobs, installs) {
 		group.Go(func() { r.compiled() }) //nolint:errcheck // jobs get the error
 	}
 	return group.Wait

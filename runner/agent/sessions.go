@@ -182,8 +182,9 @@ func sessionFailed(err error) *ending.Stop {
 // new session.
 func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuation) (*open, error) {
 	o := &open{spec: s, last: session.End{Code: event.CodePanic}} // if it does not return
+	notices := opened.Notices{Retry: func(r event.Retry) { w.retried(o, r) }, Pause: func() func() { return w.job.TimeLimit.Pause() }}
 	var err error
-	if o.talk, err = w.job.run.equipment.OpenModel(s.task, s.child(), opened.Notices{Retry: func(r event.Retry) { w.retried(o, r) }, Pause: func() func() { return w.job.TimeLimit.Pause() }}); err != nil {
+	if o.talk, err = w.job.run.equipment.OpenModel(s.task, s.child(), notices); err != nil {
 		return nil, errModel{err}
 	}
 	s.speaks = cmp.Or(o.talk.As, s.task.Model)
@@ -222,7 +223,8 @@ func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuatio
 		Limits: sessionLimits(s.task.Limits), JobLimits: w.limits, Budget: w.budget.Session(s.task.Model, o.talk.Price),
 		Sampling: model.Sampling(s.task.Sampling),
 		Window:   window, MaxOutput: output,
-		FinalSummary: !strings.HasPrefix(s.speaks, "script:"), Schema: s.schema(), Hooks: session.Hooks{System: chat.System, Messages: chat.Messages, Tool: chat.Tool, Request: chat.Request, Summary: chat.Summary, Finished: chat.Finished},
+		FinalSummary: !strings.HasPrefix(s.speaks, "script:"), Schema: s.schema(),
+		Hooks: session.Hooks{System: chat.System, Messages: chat.Messages, Tool: chat.Tool, Request: chat.Request, Summary: chat.Summary, Finished: chat.Finished},
 		Journal: journal.NewWriter(o.transcript, w.job.opts.Now, w.job.opts.Redact.JSON, func(err error) {
 			w.job.Warn(fmt.Sprintf("transcript incomplete: %v", err))
 		}),

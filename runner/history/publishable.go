@@ -48,8 +48,8 @@ var publishables = event.Walk[func(*Publishable, event.Event)]{
 		event.RunStarted, event.PhaseStarted, event.PhaseEnded, event.CommandStarted, event.CommandEnded, event.BaselineEnded, event.ScriptEnded,
 		event.SessionStarted, event.AttemptStarted, event.ReviewEnded, event.ModelEscalated, event.TurnStarted, event.ModelText, event.RequestRetried, event.CallUpdated, event.TurnEnded,
 		event.Pruned, event.Compacted, event.SessionEnded, event.VerifyEnded, event.FilesLeft, event.ChangesFound, event.CommitStarted, event.PublishStarted,
-		event.CommentStarted, event.CommentPosted, event.ForgeRequestStarted, event.ForgeRequestEnded, event.NetworkRequested, event.ExtensionChanged, event.RevertStarted, event.WarningIssued, event.RunEnded,
-		event.Sealed,
+		event.CommentStarted, event.CommentPosted, event.ForgeRequestStarted, event.ForgeRequestEnded, event.NetworkRequested, event.ExtensionChanged,
+		event.RevertStarted, event.WarningIssued, event.RunEnded, event.Sealed,
 		event.AblationStarted, event.TrialEnded, event.AblationEnded,
 	},
 }

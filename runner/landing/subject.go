@@ -73,6 +73,6 @@ func describes(one string) bool {
 		return r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) || r > unicode.MaxASCII && unicode.IsLetter(r) || strings.ContainsRune(" .,:;'\"()/_-+=%`", r)
 	}
 	words := strings.Fields(one)
-	return len(words) >= 3 && (strings.HasSuffix(words[0], "ed") && !slices.Contains(neither, words[0]) || slices.Contains(made, words[0])) && strings.IndexFunc(one, func(r rune) bool { return !plain(r) }) < 0 &&
-		!strings.Contains(one, "://") && !issue.MatchString(one)
+	return len(words) >= 3 && (strings.HasSuffix(words[0], "ed") && !slices.Contains(neither, words[0]) || slices.Contains(made, words[0])) &&
+		strings.IndexFunc(one, func(r rune) bool { return !plain(r) }) < 0 && !strings.Contains(one, "://") && !issue.MatchString(one)
 }

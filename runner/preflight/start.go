@@ -175,7 +175,11 @@ func (p *checker) local(ctx context.Context, j tasks.Job, o *origin) (Start, err
 	if found, err := p.unpushed(ctx, j, o, &s, tip); found || err != nil {
 		return s, err
 	}
-	if err := s.take(j, branchAt{tip: tip, where: "in " + o.repo.Root(), remove: "git -C " + inShell(o.repo.Root()) + " branch -D " + inShell(j.Commit.Branch), current: !o.head.Detached && o.head.Branch == j.Commit.Branch}); err != nil || s.Skip != nil {
+	at := branchAt{
+		tip: tip, where: "in " + o.repo.Root(), remove: "git -C " + inShell(o.repo.Root()) + " branch -D " + inShell(j.Commit.Branch),
+		current: !o.head.Detached && o.head.Branch == j.Commit.Branch,
+	}
+	if err := s.take(j, at); err != nil || s.Skip != nil {
 		return s, err
 	}
 	if err := p.unlocked(ctx, j, o, &s, gitdir.BranchPrefix+j.Commit.Branch); err != nil || !j.Publish.Pushes() || p.Local {

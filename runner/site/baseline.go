@@ -95,7 +95,10 @@ func (r Verifier) each(ctx context.Context) (results []event.Baseline, end *endi
 		if err != nil {
 			return nil, j.NotVerified(ctx, err)
 		}
-		b := event.Baseline{Name: res.Name, Passed: res.Passed, ExitCode: res.ExitCode, ElapsedMS: res.ElapsedMS, Tail: res.Tail, In: res.In, Fault: r.faultOf(v.Run, res), TimeoutMS: res.TimeoutMS, OutputPath: res.OutputPath}
+		b := event.Baseline{
+			Name: res.Name, Passed: res.Passed, ExitCode: res.ExitCode, ElapsedMS: res.ElapsedMS, Tail: res.Tail, In: res.In,
+			Fault: r.faultOf(v.Run, res), TimeoutMS: res.TimeoutMS, OutputPath: res.OutputPath,
+		}
 		j.Emit(event.Event{Type: event.BaselineEnded, Baseline: &b})
 		results = append(results, b)
 	}

@@ -51,7 +51,10 @@ func NewLoader(ctx context.Context, o tasks.Options) *Loader {
 	used.Home, used.Root = o.Getenv("HOME"), o.Root
 	of := template.EventOf(o, used)
 	o.Getenv = used.Recording(o.Getenv)
-	return &Loader{Options: o, Event: of, Found: problem.NewCollector(), Inputs: &form.Inputs{Ctx: ctx, Stdin: o.Stdin, Uses: used}, Run: &template.RunNames{ID: cmp.Or(o.RunID, template.AnyRun)}, Lists: &repolist.Lists{Given: o.Lists}}
+	return &Loader{
+		Options: o, Event: of, Found: problem.NewCollector(), Inputs: &form.Inputs{Ctx: ctx, Stdin: o.Stdin, Uses: used},
+		Run: &template.RunNames{ID: cmp.Or(o.RunID, template.AnyRun)}, Lists: &repolist.Lists{Given: o.Lists},
+	}
 }
 
 func (l *Loader) source(name, dir string) *form.Source {

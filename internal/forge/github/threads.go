@@ -65,7 +65,10 @@ func (a *API) Remarks(ctx context.Context, p forge.Path, t forge.Thread) ([]forg
 		return all, err
 	}
 	err = a.lines(ctx, c, number, func(j *gh.PullRequestComment) {
-		add("r", j.GetID(), j.GetUser(), forge.Remark{URL: j.GetHTMLURL(), Body: j.GetBody(), Path: j.GetPath(), Line: cmp.Or(j.GetLine(), j.GetPosition()), At: j.GetCreatedAt().Time, Edited: j.GetUpdatedAt().Time})
+		add("r", j.GetID(), j.GetUser(), forge.Remark{
+			URL: j.GetHTMLURL(), Body: j.GetBody(), Path: j.GetPath(), Line: cmp.Or(j.GetLine(), j.GetPosition()),
+			At: j.GetCreatedAt().Time, Edited: j.GetUpdatedAt().Time,
+		})
 	})
 	if err != nil {
 		return nil, err

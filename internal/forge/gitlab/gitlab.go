@@ -30,7 +30,10 @@ func (unlimited) Wait(context.Context) error { return nil }
 
 // New returns the API of a server. It sends no request.
 func New(s *forge.Sender) (*API, error) {
-	client, err := gl.NewAuthSourceClient(gl.Unauthenticated{}, gl.WithBaseURL(s.Base().String()), gl.WithHTTPClient(&http.Client{Transport: s}), gl.WithoutRetries(), gl.WithCustomLimiter(unlimited{}), gl.WithUserAgent(s.UserAgent))
+	client, err := gl.NewAuthSourceClient(
+		gl.Unauthenticated{}, gl.WithBaseURL(s.Base().String()), gl.WithHTTPClient(&http.Client{Transport: s}),
+		gl.WithoutRetries(), gl.WithCustomLimiter(unlimited{}), gl.WithUserAgent(s.UserAgent),
+	)
 	if err != nil {
 		return nil, fmt.Errorf("forge %s: %w", s.Base().Host, err)
 	}

@@ -111,7 +111,9 @@ func (a *API) Repos(ctx context.Context, f forge.Filter) ([]forge.Repository, er
 	}
 	id, asc := new("id"), new("asc")
 	all, err := a.list(ctx, f, func(ctx context.Context) ([]*gl.Project, *gl.Response, error) {
-		return a.gl.Groups.ListGroupProjects(f.Owner, &gl.ListGroupProjectsOptions{IncludeSubGroups: new(true), WithShared: new(false), Topic: topic, OrderBy: id, Sort: asc, ListOptions: largest()}, gl.WithContext(ctx))
+		return a.gl.Groups.ListGroupProjects(f.Owner, &gl.ListGroupProjectsOptions{
+			IncludeSubGroups: new(true), WithShared: new(false), Topic: topic, OrderBy: id, Sort: asc, ListOptions: largest(),
+		}, gl.WithContext(ctx))
 	})
 	if errors.Is(err, forge.ErrNotFound) {
 		all, err = a.list(ctx, f, func(ctx context.Context) ([]*gl.Project, *gl.Response, error) {

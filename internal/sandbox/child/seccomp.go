@@ -157,7 +157,10 @@ func socketRules(s Sockets) []syscall.SockFilter {
 		return slices.Concat(onlyTCP(), pairRules())
 	case UnixPairs:
 		return slices.Concat(
-			on(linux.SYS_SOCKET, slices.Concat([]syscall.SockFilter{loadArg(0), jump(syscall.BPF_JEQ, syscall.AF_UNIX, 1, 0), end(refused)}, passType(syscall.SOCK_STREAM, syscall.SOCK_SEQPACKET), []syscall.SockFilter{end(refused)})...),
+			on(linux.SYS_SOCKET, slices.Concat(
+				[]syscall.SockFilter{loadArg(0), jump(syscall.BPF_JEQ, syscall.AF_UNIX, 1, 0), end(refused)},
+				passType(syscall.SOCK_STREAM, syscall.SOCK_SEQPACKET), []syscall.SockFilter{end(refused)},
+			)...),
 			on(linux.SYS_CONNECT, end(refused)), pairRules())
 	}
 	return on(linux.SYS_SOCKET, end(refused))

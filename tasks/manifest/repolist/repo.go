@@ -295,8 +295,14 @@ func (e *repoEntry) keys() form.Table {
 		{Name: "url", Field: form.Into(&e.target, form.Filled), Doc: "URL of a remote repository: https, ssh, git@HOST:PATH or file"},
 		{Name: "file", Field: form.Into(&e.target, form.Filled), Doc: "File with one repository per line; - is standard input"},
 		{Name: "glob", Field: form.Into(&e.target, form.Filled), Doc: "Glob of directories with repositories"},
-		{Name: "github", Field: form.Into(&e.source, form.Short(sourceForm(tasks.GitHub, (*githubSource).keys, func(s *githubSource) *tasks.Source { return &s.Source }), form.Type{Name: "string"}, form.IfString("org"))), Doc: "Repositories of an organization or user on GitHub"},
-		{Name: "gitlab", Field: form.Into(&e.source, form.Short(sourceForm(tasks.GitLab, (*gitlabSource).keys, func(s *gitlabSource) *tasks.Source { return &s.Source }), form.Type{Name: "string"}, form.IfString("group"))), Doc: "Repositories of a group or user on GitLab"},
+		{
+			Name: "github", Field: form.Into(&e.source, form.Short(sourceForm(tasks.GitHub, (*githubSource).keys, func(s *githubSource) *tasks.Source { return &s.Source }), form.Type{Name: "string"}, form.IfString("org"))),
+			Doc: "Repositories of an organization or user on GitHub",
+		},
+		{
+			Name: "gitlab", Field: form.Into(&e.source, form.Short(sourceForm(tasks.GitLab, (*gitlabSource).keys, func(s *gitlabSource) *tasks.Source { return &s.Source }), form.Type{Name: "string"}, form.IfString("group"))),
+			Doc: "Repositories of a group or user on GitLab",
+		},
 		{Name: "gitea", Field: form.Into(&e.source, sourceForm(tasks.Gitea, (*giteaSource).keys, func(s *giteaSource) *tasks.Source { return &s.Source })), Doc: "Repositories of an organization or user on Gitea or Forgejo"},
 		{Name: "ref", Field: form.Into(&e.ref, revisionForm), Doc: "Branch, tag or commit to start from (HEAD, the default branch, if absent)"},
 		{Name: "depth", Field: form.Into(&e.depth, form.Between(0, math.MaxInt32)), Def: "0", Doc: "Commits of history to fetch from a remote repository; 0 is all"},
