@@ -103,7 +103,7 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 		}
 	})
 	defer release()
-	ctx, j.End = context.WithCancelCause(ctx)
+	ctx = j.Begin(ctx)
 	defer j.End(nil)
 	var end *ending.Stop
 	leave := func() {}

@@ -133,7 +133,7 @@ func pick(ctx context.Context, repo *gitops.Repo, dir, from, to string, o gitops
 // reported.
 func landRebased(ctx context.Context, j *job, c *event.Commit) (failed string, end *ending.Stop) {
 	from := j.Start.Onto
-	j.Start.Base = c.Hash
+	j.StartAt(c.Hash, j.Start.Tip)
 	s, end := j.OpenSite(ctx)
 	if end != nil {
 		return "", end

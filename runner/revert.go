@@ -67,7 +67,7 @@ func (v reverting) run(ctx context.Context) (Reverted, error) {
 		done.Branch, done.Previous, done.Pushed = c.Branch, c.Hash, j.History.Published.Remote
 	}
 	if j.Spec.Repo.Kind == tasks.RepoCopy && j.History.Commit != nil {
-		j.Start.Base, j.Start.Tip = j.History.First, j.History.Commit.Hash
+		j.StartAt(j.History.First, j.History.Commit.Hash)
 	}
 	if j.Spec.Repo.Kind != tasks.RepoURL { // the branch is on its server: the next prompt changes it
 		if err := v.files(ctx, &done); err != nil {
@@ -82,7 +82,7 @@ func (v reverting) run(ctx context.Context) (Reverted, error) {
 // files reverts a job on this machine.
 func (v reverting) files(ctx context.Context, done *Reverted) error {
 	j := v.job
-	j.Spec = j.Spec.Reverting(fmt.Sprintf("%s: revert to turn %d", j.Spec.Task, done.Turn), j.Start.CheckedOut)
+	j.Undo(fmt.Sprintf("%s: revert to turn %d", j.Spec.Task, done.Turn))
 	s, end := j.OpenSite(ctx)
 	if end != nil {
 		return errors.New(end.Detail)

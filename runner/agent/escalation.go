@@ -39,7 +39,7 @@ func newEscalation(w *work) *escalation {
 		return e
 	}
 	if e.steps = past.Escalated; len(e.steps) > 0 {
-		w.job.Spec = spec.WithModel(spec.Escalate[len(e.steps)-1])
+		w.job.UseModel(spec.Escalate[len(e.steps)-1])
 	}
 	return e
 }
@@ -119,7 +119,7 @@ func (e *escalation) next(ctx context.Context, main *open, why *ending.Stop, fai
 	}
 	step.Tree = saved.Tree
 	e.steps, e.turns = append(e.steps[:len(e.steps):len(e.steps)], step), main.Turn()
-	w.job.Spec = w.job.Spec.WithModel(to)
+	w.job.UseModel(to)
 	w.attemptsBefore, w.continued, w.result.Output = w.result.Attempts, true, nil
 	opened, err := w.openSession(ctx, w.job.ownSpec(), nil)
 	if err != nil {

@@ -164,8 +164,7 @@ func (s *stage) works(plan *tasks.Plan, spec tasks.Job, turns string) (*site.Sit
 func (s *stage) session(j *Job, p *site.Site) (*ending.Result, *ending.Stop) {
 	s.t.Helper()
 	j.Emit(event.Event{Type: event.JobStarted, JobStart: &event.JobStart{Base: p.Base, Tree: p.Initial}})
-	var ctx context.Context
-	ctx, j.End = context.WithCancelCause(s.t.Context())
+	ctx := j.Begin(s.t.Context())
 	defer j.End(nil)
 	if kill := s.kill; kill != nil {
 		s.kill = func(e event.Event) bool {

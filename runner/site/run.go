@@ -94,7 +94,8 @@ func (r *Run) Close(ctx context.Context) {
 	}
 }
 
-// Job is the specification and state of a running job, without its sessions and what becomes of its changes.
+// Job is the specification and state of a running job, without its sessions and what becomes of its changes. Other packages read the
+// specification and the start, and change them only by its methods.
 type Job struct {
 	run     *Run
 	opts    *Options // of the run
@@ -121,6 +122,21 @@ func (r *Run) Job(spec tasks.Job) *Job {
 	j.watchUntrusted()
 	return j
 }
+
+// Begin returns a context that the job can end by [Job.End].
+func (j *Job) Begin(ctx context.Context) context.Context {
+	ctx, j.End = context.WithCancelCause(ctx)
+	return ctx
+}
+
+// UseModel lets the sessions that the job opens from now on use another model.
+func (j *Job) UseModel(to tasks.Model) { j.Spec = j.Spec.WithModel(to) }
+
+// Undo makes the job one that commits the files of a turn with a subject, and runs no agent.
+func (j *Job) Undo(subject string) { j.Spec = j.Spec.Reverting(subject, j.Start.CheckedOut) }
+
+// StartAt lets the job start at another commit than preflight found, on a branch that is at tip; "" for a new one.
+func (j *Job) StartAt(base, tip string) { j.Start.Base, j.Start.Tip = base, tip }
 
 // Warn emits a warning of the job.
 func (j *Job) Warn(text string) {

@@ -1,4 +1,4 @@
-// Package plans fails where the source writes to a plan. It is not in package house, whose program starts the
+// Package plans fails where the source writes to a plan, or from elsewhere to a running job. It is not in package house, whose program starts the
 // child of a sandbox, and would initialize the packages that read types first.
 package plans
 
@@ -24,6 +24,7 @@ import (
 const (
 	module      = "github.com/millhand/millhand"
 	planPackage = module + "/tasks" // defines the plan
+	jobPackage  = module + "/runner/site"
 )
 
 // TestNoPackageEditsAPlan fails where a package writes a field of a plan or a job, or memory that these share with
@@ -34,6 +35,7 @@ func TestNoPackageEditsAPlan(t *testing.T) {
 	}
 	listed := exportedPackages(t)
 	imports := importExported(listed)
+	held := typesOfPlans(t, imports)
 	checked := 0
 	for _, p := range listed {
 		dir := strings.TrimPrefix(p.ImportPath, module+"/")
@@ -41,7 +43,7 @@ func TestNoPackageEditsAPlan(t *testing.T) {
 			continue
 		}
 		checked++
-		for _, w := range planWritesOf(t, imports, p.ImportPath, p.sources(t)) {
+		for _, w := range writesOf(t, imports, held, p.ImportPath, p.sources(t)) {
 			if manifests := strings.HasPrefix(dir, "tasks/"); !manifests || w.edits {
 				t.Errorf("%s: package %s writes %s: let package tasks make another plan or job", w.at, dir, w.what)
 			}
@@ -58,6 +60,7 @@ func TestWritesOfAPlanAreFound(t *testing.T) {
 		t.Skip("reads the types of all packages")
 	}
 	imports := importExported(exportedPackages(t))
+	held := typesOfPlans(t, imports)
 	for statement, want := range map[string]string{
 		"plan.Parallel = 1":                         "Plan.Parallel",
 		"plan.Clones++":                             "Plan.Clones",
@@ -89,12 +92,45 @@ func TestWritesOfAPlanAreFound(t *testing.T) {
 			t.Fatalf("%s: %v", statement, err)
 		}
 		var got []string
-		for _, w := range planWritesOf(t, imports, module+"/planted", sourceFiles{file, []*ast.File{parsed}}) {
+		for _, w := range writesOf(t, imports, held, module+"/planted", sourceFiles{file, []*ast.File{parsed}}) {
 			got = append(got, w.what)
 		}
 		if want == "" && got != nil || want != "" && !slices.Contains(got, want) {
 			t.Errorf("%s: found %q, want %q", statement, got, want)
 		}
+	}
+}
+
+// TestOnlyItsPackageWritesToARunningJob fails where a phase of package runner or a session changes the specification, the start, the history
+// or another field of a job: each change is a method with a name.
+func TestOnlyItsPackageWritesToARunningJob(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads the types of all packages")
+	}
+	listed := exportedPackages(t)
+	imports := importExported(listed)
+	held := map[*types.TypeName]bool{typeIn(t, imports, jobPackage, "Job"): true}
+	readers := 0
+	for _, p := range listed {
+		if p.Module.Path != module || !slices.Contains(p.Deps, jobPackage) {
+			continue
+		}
+		readers++
+		for _, w := range writesOf(t, imports, held, p.ImportPath, p.sources(t)) {
+			t.Errorf("%s: %s writes %s of a running job: let package site do it, by a method", w.at, p.ImportPath, w.what)
+		}
+	}
+	if readers < 3 {
+		t.Errorf("only %d packages know running jobs", readers)
+	}
+	source := "package planted\n\nimport \"" + jobPackage + "\"\n\ntype job struct{ *site.Job }\n\nfunc f(j job) { j.Start.Base = `b`; j.UseModel(j.Spec.Escalate[0]) }\n"
+	set := token.NewFileSet()
+	parsed, err := parser.ParseFile(set, "planted.go", source, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := writesOf(t, imports, held, module+"/planted", sourceFiles{set, []*ast.File{parsed}}); len(found) != 1 || found[0].what != "Job.Start" {
+		t.Errorf("planted: %+v", found)
 	}
 }
 
@@ -162,18 +198,33 @@ type planWrite struct {
 	edits bool   // a plan or a job, not only what they have
 }
 
-// planWritesOf returns the writes in a package.
-func planWritesOf(t *testing.T, imports types.Importer, path string, s sourceFiles) []planWrite {
+// typesOfPlans returns the types of plans and what they have.
+func typesOfPlans(t *testing.T, imports types.Importer) map[*types.TypeName]bool {
 	t.Helper()
-	w := planWriter{info: &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Selections: map[*ast.SelectorExpr]*types.Selection{}, Uses: map[*ast.Ident]types.Object{}}}
-	config := types.Config{Importer: imports, Error: func(err error) { t.Error(err) }}
-	config.Check(path, s.set, s.files, w.info)
-	plan, err := imports.Import(planPackage)
+	held := map[*types.TypeName]bool{}
+	hold(held, typeIn(t, imports, planPackage, "Plan").Type())
+	return held
+}
+
+func typeIn(t *testing.T, imports types.Importer, path, name string) *types.TypeName {
+	t.Helper()
+	p, err := imports.Import(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.held = map[*types.TypeName]bool{}
-	hold(w.held, plan.Scope().Lookup("Plan").Type())
+	found, ok := p.Scope().Lookup(name).(*types.TypeName)
+	if !ok {
+		t.Fatalf("%s has no type %s", path, name)
+	}
+	return found
+}
+
+// writesOf returns the writes to fields of types in a package.
+func writesOf(t *testing.T, imports types.Importer, held map[*types.TypeName]bool, path string, s sourceFiles) []planWrite {
+	t.Helper()
+	w := planWriter{held: held, info: &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Selections: map[*ast.SelectorExpr]*types.Selection{}, Uses: map[*ast.Ident]types.Object{}}}
+	config := types.Config{Importer: imports, Error: func(err error) { t.Error(err) }}
+	config.Check(path, s.set, s.files, w.info)
 	var all []planWrite
 	for _, file := range s.files {
 		ast.Inspect(file, func(n ast.Node) bool {
