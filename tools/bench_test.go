@@ -28,7 +28,10 @@ func benchEnv(b *testing.B) *tools.Env {
 	}
 	b.Cleanup(func() { space.Close() })
 	profile, _ := permission.Preset("edit")
-	return &tools.Env{Workspace: space, Profile: profile, Todos: &tools.Todos{}, Now: time.Now, Outputs: tooltest.OutputsIn(b, b.TempDir())}
+	return &tools.Env{
+		Workplace: tools.Workplace{Workspace: space}, Results: tools.Results{Outputs: tooltest.OutputsIn(b, b.TempDir())},
+		Profile: profile, Todos: &tools.Todos{}, Now: time.Now,
+	}
 }
 
 // BenchmarkFor measures the tools of a session that is not the first of its process.

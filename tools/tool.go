@@ -44,30 +44,17 @@ type (
 
 // Env is the environment of the tools of one session.
 type Env struct {
-	Workspace *workspace.Workspace
-	// Complete is called before each call. It waits until the workspace is complete, and sets
-	// the fields that depend on it: Workspace, Ignore, ChildEnv and Commands. nil: they are set.
+	Workplace
+	Offer
+	Results
+	// Complete is called before each call. It waits until the workspace is complete, and sets the Workplace. nil: it is set.
 	Complete func(context.Context, *Env) error
 	Profile  permission.Profile
-	Ignore   ignore.Tree // what git ignores in the workspace, in addition to its own .gitignore files
+	Private  []string // absolute report directories, inaccessible to calls except for reading saved outputs; and private files of the system
 	Todos    *Todos
 	Notes    *file.Notes // instructions of directories below the workspace's root; nil: read attaches none
-	ChildEnv []string    // environment of commands
-	Commands command.Options
-	Outputs  *files.Dir // where truncated outputs are saved in full; nil: nowhere
-	Private  []string   // absolute report directories, inaccessible to calls except for reading saved outputs; and private files of the system
-	Limits   outputs.Limits
-	Redact   *redact.Redactor // redacts secrets in results and records; nil: none are known
 	Now      func() time.Time
 
-	// Model is the id of the model, by which its editing tools are chosen; ""
-	// offers all tools.
-	Model   string
-	Accepts media.Accepted // of the model
-	Batch   bool           // the batch tool is enabled
-	Search  websearch.Config
-	Skills  skill.Set
-	Agents  []Agent // agents that the task tool can start, with Spawn
 	// Spawn runs a subagent to completion; nil: no task tool. It must be safe
 	// for concurrent use.
 	Spawn func(context.Context, SpawnRequest) (SpawnResult, error)
@@ -77,8 +64,6 @@ type Env struct {
 	Nested func(context.Context, Call) Outcome
 	// Hooks are called in their order around each call, also of batch and of prompts.
 	Hooks tool.Hooks
-	// Languages are the language servers; nil: none, and no tool lsp.
-	Languages *language.Servers
 	// Changes is shared by all sessions in one workspace. nil: calls never run in
 	// parallel, and no result is cached.
 	Changes *change.Tracker
@@ -86,6 +71,32 @@ type Env struct {
 	Cache *Cache
 	// Untrusted knows what the session's job has read. The zero value: nothing is untrusted.
 	Untrusted untrusted.Reader
+}
+
+// Workplace has the files that calls use, and what runs their commands.
+type Workplace struct {
+	Workspace *workspace.Workspace
+	Ignore    ignore.Tree // what git ignores in the workspace, in addition to its own .gitignore files
+	ChildEnv  []string    // environment of commands
+	Commands  command.Options
+}
+
+// Offer decides which tools are offered to the model, and their descriptions.
+type Offer struct {
+	Model     string         // its id, by which its editing tools are chosen; "" offers all tools
+	Accepts   media.Accepted // of the model
+	Batch     bool           // the batch tool is enabled
+	Search    websearch.Config
+	Skills    skill.Set
+	Agents    []Agent           // that the task tool can start, with Spawn
+	Languages *language.Servers // nil: none, and no tool lsp
+}
+
+// Results is how the results of calls are limited, saved and redacted.
+type Results struct {
+	Outputs *files.Dir // where truncated outputs are saved in full; nil: nowhere
+	Limits  outputs.Limits
+	Redact  *redact.Redactor // redacts secrets in results and records; nil: none are known
 }
 
 // now returns the environment of a call, without the rights that its job has lost.

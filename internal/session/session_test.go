@@ -53,7 +53,8 @@ func setUp(t *testing.T, preset, turns string, change func(*Config)) *stage {
 	cfg := Config{
 		ID: "s1", Job: "j1", Agent: "build", Model: st.player, ModelName: "script:model.yaml",
 		Env: &tools.Env{
-			Workspace: space, Profile: profile, Todos: &tools.Todos{}, ChildEnv: []string{"PATH=" + os.Getenv("PATH")}, Now: time.Now,
+			Workplace: tools.Workplace{Workspace: space, ChildEnv: []string{"PATH=" + os.Getenv("PATH")}},
+			Profile:   profile, Todos: &tools.Todos{}, Now: time.Now,
 		},
 		Emit: func(e event.Event) {
 			st.mu.Lock()

@@ -38,17 +38,19 @@ func (w *work) toolEnv(ctx context.Context, s sessionSpec) (*tools.Env, error) {
 	}
 	known := w.job.run.equipment.facts(s.speaks)
 	env := &tools.Env{
-		Profile: s.task.Profile, Todos: &tools.Todos{}, Notes: notes, Redact: w.job.opts.Redact,
-		Outputs: w.job.Outputs(), Private: slices.Concat(w.site.Private(), confinement.ConcealedFromTools(s.task.Profile, w.job.run.sites.Private)), Now: w.job.opts.Now,
-		Limits: outputs.Limits(w.job.Plan.Output),
-		Model:  cmp.Or(known.Like, s.speaks), Batch: w.job.Plan.Batch, Skills: skills, Languages: w.extensions.languages.Tools(), Changes: w.tree, Cache: &tools.Cache{},
+		Offer: tools.Offer{
+			Model: cmp.Or(known.Like, s.speaks), Accepts: media.Accepted{Images: known.Images, PDFs: known.PDFs},
+			Batch: w.job.Plan.Batch, Skills: skills, Languages: w.extensions.languages.Tools(),
+			Search: websearch.Config{Backend: w.job.Plan.Search.Backend, URL: w.job.Plan.Search.URL, Key: w.job.secret(w.job.Plan.Search.KeyEnv)},
+		},
+		Results: tools.Results{Outputs: w.job.Outputs(), Limits: outputs.Limits(w.job.Plan.Output), Redact: w.job.opts.Redact},
+		Profile: s.task.Profile, Todos: &tools.Todos{}, Notes: notes, Now: w.job.opts.Now, Changes: w.tree, Cache: &tools.Cache{},
+		Private: slices.Concat(w.site.Private(), confinement.ConcealedFromTools(s.task.Profile, w.job.run.sites.Private)),
 		// Hooks of the manifest see the arguments that plugins have made.
-		Hooks:  slices.Concat(site.JobHooks{Site: w.site}.Plugins(w.extensions.set.Hooks(w.job.SessionID(s.name))), w.site.Hooks.Around(w.job.SessionID(s.name), s.task.Agent)),
-		Search: websearch.Config{Backend: w.job.Plan.Search.Backend, URL: w.job.Plan.Search.URL, Key: w.job.secret(w.job.Plan.Search.KeyEnv)},
+		Hooks: slices.Concat(site.JobHooks{Site: w.site}.Plugins(w.extensions.set.Hooks(w.job.SessionID(s.name))), w.site.Hooks.Around(w.job.SessionID(s.name), s.task.Agent)),
 	}
 	env.Untrusted.Job = w.job.Untrusted
 	w.job.ReadNotes(filesOf(skills.List, w.site.Dir)...)
-	env.Accepts = media.Accepted{Images: known.Images, PDFs: known.PDFs}
 	if s.parent == "" { // children can't start sessions
 		env.Agents, env.Spawn = agents(w.job.Plan), w.spawner(w.job.SessionID(s.name))
 	}
@@ -91,7 +93,7 @@ func addFiles(ctx context.Context, env *tools.Env, w *work, s sessionSpec) error
 	if err != nil {
 		return err
 	}
-	env.Ignore, env.ChildEnv, env.Commands, env.Workspace = ignored, box.Env, box.Commands(), w.site.Space
+	env.Workplace = tools.Workplace{Workspace: w.site.Space, Ignore: ignored, ChildEnv: box.Env, Commands: box.Commands()}
 	env.Commands.Fault = func(err error) { w.job.End(session.Timeout{Code: event.CodeMachine, Reason: err.Error()}) }
 	env.Commands.MaxTime, env.Commands.Confine = s.task.Limits.Time, w.site.Sandboxes.Confined(box, s.narrowed, s.task.Profile, false) //nolint:contextcheck // the sandbox lives as long as the job
 	if slices.ContainsFunc(w.job.Plan.Tools, func(t tasks.CustomTool) bool { return t.Workspace }) && confinement.MayGrant(s.task.Profile) {

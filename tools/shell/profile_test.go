@@ -24,7 +24,7 @@ func newCourt(tb testing.TB) *court {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { space.Close() })
-	return &court{shell.NewBench(tb, shell.Stubs()), tools.Env{Workspace: space, ChildEnv: []string{"HOME=/home/nobody"}}}
+	return &court{shell.NewBench(tb, shell.Stubs()), tools.Env{Workplace: tools.Workplace{Workspace: space, ChildEnv: []string{"HOME=/home/nobody"}}}}
 }
 
 // anyRules are rules for the stubs, behind one for everything.

@@ -44,7 +44,7 @@ func NewJudge(w world.World) (j *Judge, done func(), err error) {
 	if err != nil {
 		return nil, nil, fault.New(event.ExitUsage, "%w", err)
 	}
-	return &Judge{tools.Env{Workspace: space, ChildEnv: proc.ChildEnv(w.Getenv, nil)}}, func() { space.Close() }, nil
+	return &Judge{tools.Env{Workplace: tools.Workplace{Workspace: space, ChildEnv: proc.ChildEnv(w.Getenv, nil)}}}, func() { space.Close() }, nil
 }
 
 // All decides on every permission that a call requires under a profile.

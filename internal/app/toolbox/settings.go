@@ -39,7 +39,7 @@ type settings struct {
 // readSettings returns the settings for a model and a manifest. Without a model
 // every tool is offered.
 func readSettings(ctx context.Context, w world.World, model string, o load.ProfileOptions) (*settings, error) {
-	s := &settings{env: tools.Env{Model: model, Now: w.Now, Spawn: noSpawn}, private: sandbox.NewPrivate(w.System...)}
+	s := &settings{env: tools.Env{Offer: tools.Offer{Model: model}, Now: w.Now, Spawn: noSpawn}, private: sandbox.NewPrivate(w.System...)}
 	s.env.Batch = s.env.Model == ""
 	agents := tasks.BuiltInAgents()
 	if o.Manifest != "" {

@@ -99,7 +99,7 @@ func newBench(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { space.Close() })
-	b.env = tools.Env{Workspace: space, ChildEnv: []string{"HOME=" + b.world.Home, "PATH=/usr/bin:/bin"}}
+	b.env = tools.Env{Workplace: tools.Workplace{Workspace: space, ChildEnv: []string{"HOME=" + b.world.Home, "PATH=/usr/bin:/bin"}}}
 	return b
 }
 

@@ -72,13 +72,14 @@ func SetUp(t *testing.T, preset string, files map[string]string) *Stage {
 		t.Fatalf("there is no preset %s", preset)
 	}
 	s.Env = &tools.Env{
-		Workspace: space, Profile: profile, Todos: &tools.Todos{}, Now: time.Now, Outputs: OutputsIn(t, base),
-		ChildEnv: proc.ChildEnv(func(name string) string {
+		Workplace: tools.Workplace{Workspace: space, ChildEnv: proc.ChildEnv(func(name string) string {
 			if name == "HOME" {
 				return filepath.Join(base, "home")
 			}
 			return os.Getenv(name)
-		}, nil),
+		}, nil)},
+		Results: tools.Results{Outputs: OutputsIn(t, base)},
+		Profile: profile, Todos: &tools.Todos{}, Now: time.Now,
 	}
 	s.Equip(nil)
 	return s
@@ -413,10 +414,13 @@ func Lines(n int) string {
 func Equipped(model string) *tools.Env {
 	full, _ := permission.Preset("full")
 	return &tools.Env{
-		Profile: full, Model: model, Batch: true, Search: websearch.Config{Backend: "json", URL: "https://search.example.com/"},
-		Now:    func() time.Time { return time.Date(2031, 12, 31, 23, 30, 0, 0, time.FixedZone("", -3600)) },
-		Skills: skill.Set{List: []skill.Skill{{Name: "deploy", Description: "how this shop is put into service"}}},
-		Agents: []tools.Agent{{Name: "explore", Description: "looks through files"}},
+		Offer: tools.Offer{
+			Model: model, Batch: true, Search: websearch.Config{Backend: "json", URL: "https://search.example.com/"},
+			Skills: skill.Set{List: []skill.Skill{{Name: "deploy", Description: "how this shop is put into service"}}},
+			Agents: []tools.Agent{{Name: "explore", Description: "looks through files"}},
+		},
+		Profile: full,
+		Now:     func() time.Time { return time.Date(2031, 12, 31, 23, 30, 0, 0, time.FixedZone("", -3600)) },
 		Spawn: func(context.Context, tools.SpawnRequest) (tools.SpawnResult, error) {
 			return tools.SpawnResult{}, errors.New("not here")
 		},
