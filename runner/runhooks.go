@@ -41,8 +41,14 @@ func (r *run) hookDir(on tasks.HookEvent) string {
 // launchHook starts hooks of the run in an empty directory, which belongs to no repository.
 func (r *run) launchHook(ctx context.Context, h tasks.Hook) (start func(context.Context) (*proc.Service, error), end func() error, err error) {
 	g := confinement.Env{
-		Level: r.opts.Level, Workspace: r.hookDir(h.On), Profile: confinement.HookProfile(h.Profile, h), Getenv: r.opts.Getenv, Limits: manifest.DefaultLimits(), Now: r.opts.Now,
-		Tell: func(event.Network) {}, Fail: func(error) {}, Private: r.Private,
+		Level:   r.opts.Level,
+		Dirs:    confinement.Dirs{Workspace: r.hookDir(h.On)},
+		Rules:   confinement.Rules{Profile: confinement.HookProfile(h.Profile, h), Limits: manifest.DefaultLimits()},
+		Getenv:  r.opts.Getenv,
+		Now:     r.opts.Now,
+		Tell:    func(event.Network) {},
+		Fail:    func(error) {},
+		Private: r.Private,
 	}
 	if err := os.MkdirAll(g.Workspace, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("create the directory of the hook: %w", err)

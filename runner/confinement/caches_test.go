@@ -73,8 +73,10 @@ func TestCachesAreSharedAsTheMachinePermits(t *testing.T) {
 				}
 			}
 			g := Env{
-				Level: sandbox.Full, Workspace: filepath.Join(dir, "work"), Home: filepath.Join(dir, "home"), Tmp: filepath.Join(dir, "tmp"), Caches: filepath.Join(dir, "caches"),
-				Profile: permission.Profile{Cache: []string{permission.AutoCache}}, Limits: manifest.DefaultLimits(), Now: time.Now,
+				Level:  sandbox.Full,
+				Dirs:   Dirs{Workspace: filepath.Join(dir, "work"), Home: filepath.Join(dir, "home"), Tmp: filepath.Join(dir, "tmp"), Caches: filepath.Join(dir, "caches")},
+				Rules:  Rules{Profile: permission.Profile{Cache: []string{permission.AutoCache}}, Limits: manifest.DefaultLimits()},
+				Now:    time.Now,
 				Getenv: func(name string) string { return map[string]string{"HOME": home}[name] },
 			}
 			if err := g.Prepare(); err != nil {

@@ -24,35 +24,45 @@ import (
 	"github.com/millhand/millhand/tools/command"
 )
 
-// Env is the input of Open: the directories, profile and limits of the
+// Env is the input of Open: the directories, rules and limits of the
 // commands of one job or tool call.
 type Env struct {
-	Level      sandbox.Level // only A and B confine
-	Workspace  string
-	Tree       string             // readable work tree that contains the workspace; "" for none
-	Home, Tmp  string             // private directories, created by Prepare; their parents exist
-	Git        []string           // git's own directories and files, except the workspace's .git
-	InPlace    bool               // the workspace is the user's own tree: its .git is a directory, not a pointer file
-	Submodules []string           // in the user's own tree
-	Hidden     []string           // inaccessible directories, even inside of the workspace
-	Readable   []string           // other readable directories
-	Private    *sandbox.Private   // in the system's directories, shared by all of a run; nil: Open searches
-	Locked     []string           // read-only files and directories in the workspace, in addition to those that the profile names; the workspace itself: all of it, at every level
-	Tools      []tasks.CustomTool // their programs can be executed
-	Beside     []tasks.Readable   // what other commands of the manifest name next to it
-	Profile    permission.Profile
-	Setup      *Setup // of setup commands; nil for others
-	Caches     string // the job's private directory for build caches; created, and removed by Close
-	Getenv     func(string) string
-	Env        []string // of the commands, set by Prepare
-	Limits     tasks.Limits
-	Now        func() time.Time
-	Tell       func(event.Network)
-	Fail       func(error) // called after a command has written into git's own files, which were restored (a permission.Error), or if none can start
+	Level sandbox.Level // only A and B confine
+	Dirs
+	Rules
+	Private *sandbox.Private // in the system's directories, shared by all of a run; nil: Open searches
+	Getenv  func(string) string
+	Env     []string // of the commands, set by Prepare
+	Now     func() time.Time
+	Tell    func(event.Network)
+	Fail    func(error) // called after a command has written into git's own files, which were restored (a permission.Error), or if none can start
 
 	Within  *Confinement       // of the same directories, which has the growth watch and the guard; nil for none
 	Switch  *Switch            // closes the network while commands run; nil: nothing does
 	Modules *ecosystem.Modules // in Go's module cache that commands see; nil: those that the workspace names
+}
+
+// Dirs are the directories of commands, and the files in them that they can't change.
+type Dirs struct {
+	Workspace  string
+	Tree       string   // readable work tree that contains the workspace; "" for none
+	Home, Tmp  string   // private directories, created by Prepare; their parents exist
+	Git        []string // git's own directories and files, except the workspace's .git
+	InPlace    bool     // the workspace is the user's own tree: its .git is a directory, not a pointer file
+	Submodules []string // in the user's own tree
+	Hidden     []string // inaccessible directories, even inside of the workspace
+	Readable   []string // other readable directories
+	Locked     []string // read-only files and directories in the workspace, in addition to those that the profile names; the workspace itself: all of it, at every level
+	Caches     string   // the job's private directory for build caches; created, and removed by Close
+}
+
+// Rules are what commands may do.
+type Rules struct {
+	Profile permission.Profile
+	Setup   *Setup             // of setup commands; nil for others
+	Tools   []tasks.CustomTool // their programs can be executed
+	Beside  []tasks.Readable   // what other commands of the manifest name next to it
+	Limits  tasks.Limits
 }
 
 // Confinement is a sandbox for commands.

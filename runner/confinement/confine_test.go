@@ -50,9 +50,12 @@ func TestNetworkFilterAppliesProfileAndMaxProfiles(t *testing.T) {
 
 func TestPrepareMakesPrivateDirectoriesAndTheEnvironment(t *testing.T) {
 	dir := t.TempDir()
-	g := Env{Home: filepath.Join(dir, "home"), Tmp: filepath.Join(dir, "tmp"), Getenv: func(name string) string {
-		return map[string]string{"HOME": "/home/ann", "PATH": "/bin", "SECRET": "x"}[name]
-	}}
+	g := Env{
+		Dirs: Dirs{Home: filepath.Join(dir, "home"), Tmp: filepath.Join(dir, "tmp")},
+		Getenv: func(name string) string {
+			return map[string]string{"HOME": "/home/ann", "PATH": "/bin", "SECRET": "x"}[name]
+		},
+	}
 	for level, home := range map[sandbox.Level]string{sandbox.None: "/home/ann", sandbox.Full: g.Home, sandbox.Partial: g.Home} {
 		g.Level = level
 		if err := g.Prepare(); err != nil {
@@ -93,7 +96,7 @@ func TestFilesOfCIAreHidden(t *testing.T) {
 		t.Fatal(err)
 	}
 	for temp, want := range map[string][]string{symlink: {dir}, "relative": nil, "": nil, "/": nil, "/no/such/directory": nil, "/tmp": nil} {
-		g := Env{Tmp: "/tmp", Getenv: func(name string) string { return map[string]string{"RUNNER_TEMP": temp}[name] }}
+		g := Env{Dirs: Dirs{Tmp: "/tmp"}, Getenv: func(name string) string { return map[string]string{"RUNNER_TEMP": temp}[name] }}
 		if diff := cmp.Diff(want, ciFiles(g)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", temp, diff)
 		}

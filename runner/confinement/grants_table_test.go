@@ -30,7 +30,9 @@ func (d granting) ground(preset string) Env {
 	p.Rules = append(p.Rules, permission.Rule{Permission: permission.ExternalRead, Pattern: d.rule + "/**", Effect: permission.Allow, Source: "m.yaml:1"})
 	p.Network, p.Setup, p.Env = permission.Network{Hosts: []string{"profile.example"}}, &permission.Network{Hosts: []string{"setup.example"}}, []string{"OF_PROFILE"}
 	return Env{
-		Level: sandbox.Partial, Workspace: d.work, Home: filepath.Join(d.t.TempDir(), "home"), Tmp: filepath.Join(d.t.TempDir(), "tmp"), Profile: p,
+		Level: sandbox.Partial,
+		Dirs:  Dirs{Workspace: d.work, Home: filepath.Join(d.t.TempDir(), "home"), Tmp: filepath.Join(d.t.TempDir(), "tmp")},
+		Rules: Rules{Profile: p},
 		Getenv: func(name string) string {
 			return map[string]string{"OF_PROFILE": "x", "PATH": "/usr/bin", "OPENAI_API_KEY": "sk-1"}[name]
 		},

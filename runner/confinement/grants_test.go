@@ -130,9 +130,12 @@ func bashIn(t *testing.T, level sandbox.Level, p permission.Profile, private *sa
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	mkdirFor(t, filepath.Join(dir, "work/x"))
 	g := Env{
-		Level: level, Workspace: filepath.Join(dir, "work"), Home: filepath.Join(dir, "home"), Tmp: filepath.Join(dir, "tmp"), Caches: filepath.Join(dir, "caches"),
-		Profile: p, Private: private, Limits: manifest.DefaultLimits(), Now: time.Now,
-		Getenv: func(name string) string { return map[string]string{"PATH": os.Getenv("PATH")}[name] },
+		Level:   level,
+		Dirs:    Dirs{Workspace: filepath.Join(dir, "work"), Home: filepath.Join(dir, "home"), Tmp: filepath.Join(dir, "tmp"), Caches: filepath.Join(dir, "caches")},
+		Rules:   Rules{Profile: p, Limits: manifest.DefaultLimits()},
+		Private: private,
+		Now:     time.Now,
+		Getenv:  func(name string) string { return map[string]string{"PATH": os.Getenv("PATH")}[name] },
 	}
 	if err := g.Prepare(); err != nil {
 		t.Fatal(err)

@@ -36,10 +36,10 @@ func TestGitsFilesAreGuardedWhereTheLevelCantProtectThem(t *testing.T) {
 		ground Env
 		want   bool
 	}{
-		"level A":            {Env{Level: sandbox.Full, Profile: readonly}, false},
-		"no sandbox":         {Env{Level: sandbox.None, Profile: readonly}, false},
-		"level B":            {Env{Level: sandbox.Partial, Profile: readonly, InPlace: true}, true},
-		"level B, may write": {Env{Level: sandbox.Partial, Profile: permission.Profile{Rules: []permission.Rule{{Permission: permission.Git, Pattern: "*", Effect: permission.Allow}}}}, false},
+		"level A":            {Env{Level: sandbox.Full, Rules: Rules{Profile: readonly}}, false},
+		"no sandbox":         {Env{Level: sandbox.None, Rules: Rules{Profile: readonly}}, false},
+		"level B":            {Env{Level: sandbox.Partial, Dirs: Dirs{InPlace: true}, Rules: Rules{Profile: readonly}}, true},
+		"level B, may write": {Env{Level: sandbox.Partial, Rules: Rules{Profile: permission.Profile{Rules: []permission.Rule{{Permission: permission.Git, Pattern: "*", Effect: permission.Allow}}}}}, false},
 	} {
 		c.ground.Workspace = repo
 		g, err := newGuard(c.ground, nested{})

@@ -190,7 +190,7 @@ func (g *Env) open(s tasks.Process) error {
 
 // FindsProgram returns whether a program is on the PATH of commands in a workspace.
 func FindsProgram(getenv func(string) string, level sandbox.Level, workspace string) func(string) bool {
-	env, g := proc.ChildEnv(getenv, nil), Env{Level: level, Workspace: workspace}
+	env, g := proc.ChildEnv(getenv, nil), Env{Level: level, Dirs: Dirs{Workspace: workspace}}
 	return func(program string) bool {
 		found := errors.New("not looked for")
 		err := g.Look(func() { _, found = proc.Look(program, env) })

@@ -21,7 +21,7 @@ import (
 func TestRefusedStartsAreReported(t *testing.T) {
 	for _, optional := range []bool{false, true} {
 		var reported []error
-		g := Env{Level: sandbox.Outside, Workspace: t.TempDir(), Getenv: os.Getenv, Fail: func(err error) { reported = append(reported, err) }}
+		g := Env{Level: sandbox.Outside, Dirs: Dirs{Workspace: t.TempDir()}, Getenv: os.Getenv, Fail: func(err error) { reported = append(reported, err) }}
 		g.Fail = g.Spared(optional)
 		start, end, err := Launch(t.Context(), g, tasks.Process{Command: []string{"cat"}}, t.TempDir(), "x")
 		if err != nil {
@@ -104,7 +104,7 @@ func TestGrantedFilesAreShown(t *testing.T) {
 	build, _ := permission.Preset("build")
 	s := tasks.Process{Read: []string{"/m/servers"}, Write: []string{"/m/data"}}
 	all := []tasks.Readable{{Path: "/m", Hidden: []string{"/m/.env", "/m/servers/token.py", "/m/data/key.pem", "/m/servers2/token.py"}}}
-	g := Env{Profile: ProcessProfile(build, "lsp.x", s)}
+	g := Env{Rules: Rules{Profile: ProcessProfile(build, "lsp.x", s)}}
 	if got := g.shown(slices.Clone(all), s)[0].Hidden; !slices.Equal(got, []string{"/m/.env", "/m/servers2/token.py"}) {
 		t.Errorf("hidden %q", got)
 	}

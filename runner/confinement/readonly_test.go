@@ -37,7 +37,7 @@ func TestWorkspaceIsReadOnlyWithoutGrant(t *testing.T) {
 		"restrictions that are not of edits": {review.Narrowed("x", nil), whole, false},
 		"restrictions of an agent":           {build.Narrowed("x", []permission.Rule{{Permission: "*", Pattern: "*"}}), whole, true},
 	} {
-		g := Env{Workspace: dir, Profile: ProcessProfile(c.profile, "mcp.x", c.process), Getenv: os.Getenv}
+		g := Env{Dirs: Dirs{Workspace: dir}, Rules: Rules{Profile: ProcessProfile(c.profile, "mcp.x", c.process)}, Getenv: os.Getenv}
 		if g.lockFor(c.process); g.readOnly() != c.want {
 			t.Errorf("%s: read-only: %t", name, g.readOnly())
 		}

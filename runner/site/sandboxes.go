@@ -175,11 +175,18 @@ func (s *Site) Ground(p permission.Profile) (confinement.Env, error) {
 func (s *Site) groundIn(p permission.Profile, home, tmp string) (confinement.Env, error) {
 	j := s.job
 	g := confinement.Env{
-		Level: j.opts.Level, Workspace: s.Space.Dir(), Home: home, Tmp: tmp,
-		Tree: s.Tree.Root(), Git: []string{s.Tree.Git.Own, s.Tree.Git.Common}, InPlace: s.InPlace,
-		Profile: p, Caches: filepath.Join(j.opts.Work, "caches", j.Spec.ID), Getenv: j.opts.Getenv, Tools: j.Plan.Tools, Beside: s.beside, Limits: j.Spec.Limits, Now: j.opts.Now,
-		Tell: j.denied.Once(func(n event.Network) { j.Emit(event.Event{Type: event.NetworkRequested, Network: &n}) }),
-		Fail: j.fail, Private: j.run.Private, Switch: j.network,
+		Level: j.opts.Level,
+		Dirs: confinement.Dirs{
+			Workspace: s.Space.Dir(), Home: home, Tmp: tmp, Caches: filepath.Join(j.opts.Work, "caches", j.Spec.ID),
+			Tree: s.Tree.Root(), Git: []string{s.Tree.Git.Own, s.Tree.Git.Common}, InPlace: s.InPlace,
+		},
+		Rules:   confinement.Rules{Profile: p, Tools: j.Plan.Tools, Beside: s.beside, Limits: j.Spec.Limits},
+		Getenv:  j.opts.Getenv,
+		Now:     j.opts.Now,
+		Tell:    j.denied.Once(func(n event.Network) { j.Emit(event.Event{Type: event.NetworkRequested, Network: &n}) }),
+		Fail:    j.fail,
+		Private: j.run.Private,
+		Switch:  j.network,
 	}
 	g.Hidden = s.hidden()
 	if s.InPlace {
@@ -199,7 +206,7 @@ func (s *Site) groundIn(p permission.Profile, home, tmp string) (confinement.Env
 func (s *Site) ExpectedScratch() access.Scratch {
 	o, job := s.job.opts, s.job.Spec.ID
 	work := confinement.RealPath(o.Work)
-	g := confinement.Env{Level: o.Level, Workspace: s.Dir, Home: filepath.Join(work, "home", job), Tmp: filepath.Join(work, "tmp", job), Getenv: o.Getenv}
+	g := confinement.Env{Level: o.Level, Dirs: confinement.Dirs{Workspace: s.Dir, Home: filepath.Join(work, "home", job), Tmp: filepath.Join(work, "tmp", job)}, Getenv: o.Getenv}
 	return g.Expected()
 }
 

@@ -91,9 +91,17 @@ func ground(ctx context.Context, w world.World, o load.ProfileOptions, sandboxFl
 		}
 	}
 	g = confinement.Env{
-		Level: level, Workspace: env.Workspace.Dir(), Home: filepath.Join(base, "home"), Tmp: filepath.Join(base, "tmp"), InPlace: true,
-		Profile: env.Profile, Caches: filepath.Join(base, "caches"), Getenv: w.Getenv, Limits: manifest.DefaultLimits(), Now: w.Now,
-		Private: set.private, Tell: func(event.Network) {}, Fail: func(err error) {
+		Level: level,
+		Dirs: confinement.Dirs{
+			Workspace: env.Workspace.Dir(), InPlace: true,
+			Home: filepath.Join(base, "home"), Tmp: filepath.Join(base, "tmp"), Caches: filepath.Join(base, "caches"),
+		},
+		Rules:   confinement.Rules{Profile: env.Profile, Limits: manifest.DefaultLimits()},
+		Getenv:  w.Getenv,
+		Now:     w.Now,
+		Private: set.private,
+		Tell:    func(event.Network) {},
+		Fail: func(err error) {
 			if errors.As(err, new(*permission.Error)) { // otherwise it is the error of the call
 				end(err)
 			}

@@ -154,7 +154,7 @@ func newBacktest(w world.World, env tools.Env, p permission.Profile, found *usag
 // envOf returns the environment of a job's calls. Its private directories have other names than when it ran.
 func (b *backtest) envOf(job *jobUsage) tools.Env {
 	env := b.env
-	g := confinement.Env{Level: sandbox.Level(job.level), Workspace: env.Workspace.Dir(), Home: "/millhand/home", Tmp: "/millhand/tmp", Getenv: b.getenv}
+	g := confinement.Env{Level: sandbox.Level(job.level), Dirs: confinement.Dirs{Workspace: env.Workspace.Dir(), Home: "/millhand/home", Tmp: "/millhand/tmp"}, Getenv: b.getenv}
 	env.Commands.Scratch = g.Expected()
 	env.ChildEnv = proc.Set(env.ChildEnv, "TMPDIR", g.Tmp)
 	if home := env.Commands.Scratch.Home; home != "" {
