@@ -1,5 +1,5 @@
 // Package runner runs a plan. Its options have what package preflight found before
-// money is spent; [Run] then runs each job in phases (prepare,
+// budget is used; [Run] then runs each job in phases (prepare,
 // setup, baseline, session, disk, changes, commit, publish), several jobs in parallel,
 // within the run's budget, and reports everything that happens as events. [Revert] and [Rebase] change a job
 // of a saved run without a session.

@@ -1,6 +1,7 @@
 // Package ecosystem knows the package managers of programming languages: the files
 // that show which of them a workspace uses, the command that downloads its
-// dependencies, the registries that they come from, and the user's caches of them.
+// dependencies, the registries that they come from, the user's caches of them, and the files that
+// builds and tests leave. It runs no command, and contacts no registry.
 //
 // Files of a workspace are untrusted: they decide which rows of the table apply, and
 // which dependencies are looked for in the user's cache.

@@ -2,7 +2,8 @@
 // commit that the job starts from and the branch, remote, pull request and comment that it ends in, and refuses what would fail
 // later.
 //
-// Its result is a [Start] for each job, a value that the phases of a run read. It runs no job and calls no model. It changes
+// Its result is a [Start] for each job, a value that the phases of a run read; it also has what setup commands may reach
+// ([Result.SetupOf]), and where the prompt's context of an issue or pull request is read later. It runs no job and calls no model. It changes
 // repositories only by fetching, and by removing what killed runs have left; it reserves the branches of the run in files of
 // this machine, and asks forges without changing anything there.
 package preflight

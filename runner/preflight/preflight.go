@@ -158,7 +158,7 @@ func (r *Result) Skip(job string) event.JobEnd {
 }
 
 // Refusal is the reason why a job can't run with its manifest. One refused job refuses
-// the entire run, before money is spent.
+// the entire run, before budget is used.
 type Refusal struct {
 	Job  string
 	Code event.Code

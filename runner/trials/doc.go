@@ -3,5 +3,6 @@
 // account of them.
 //
 // A trial whose event an earlier process has reported is not repeated. The order of trials does not depend on how many
-// run concurrently. It decides nothing about the job: what becomes of unneeded hunks is a matter of its caller.
+// run concurrently. It has the texts about
+// unneeded hunks, for the next attempt and for the reason of the job, and leaves to its caller whether either is used.
 package trials

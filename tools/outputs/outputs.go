@@ -1,5 +1,5 @@
-// Package outputs truncates the outputs of calls to what a model gets, and saves them in full for it, until they are
-// old ([Prune]). It does not know what the outputs mean.
+// Package outputs truncates the outputs of calls to what a model gets, and saves them in full for it, with secrets redacted, until they are
+// old ([Prune]) or the disk of the report directory is full ([GiveUp]). It does not know what the outputs mean.
 package outputs
 
 import (
