@@ -3,6 +3,7 @@ package site
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,6 +33,10 @@ func TestFiltersCleanContent(t *testing.T) {
 	}
 	if left, err := os.ReadDir(proc.Value(p.Sandboxes.Own.Env, "TMPDIR")); err != nil || len(left) > 0 {
 		t.Errorf("left %v, %v", left, err)
+	}
+	p.Sandboxes.Own.Env = proc.Set(p.Sandboxes.Own.Env, "TMPDIR", filepath.Join(s.opts.Work, "none"))
+	if _, err := filters.Clean("cat", "x", nil); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("without a private directory: %v", err)
 	}
 	if filters.Pushed {
 		t.Error("a job that publishes nothing is pushed")

@@ -212,7 +212,8 @@ func TestTrackedFilesOfTheWorkspace(t *testing.T) {
 			t.Fatalf("%+v", *end)
 		}
 	}
-	p.Before = nil
 	writeFile(t, filepath.Join(s.repo, ".git", "index"), "broken")
+	want(t, "of the state", []string{"web/b"}, p.tracked())
+	p.Before = nil
 	want(t, "with a broken index", nil, p.tracked())
 }
