@@ -81,12 +81,17 @@ func setUp(t *testing.T) *stage {
 // command.
 func (s *stage) run(ctx context.Context, plan *tasks.Plan) event.Exit {
 	s.t.Helper()
-	ready, err := preflight.Check(ctx, plan, preflight.Options{Git: s.opts.Git})
-	if err != nil {
+	s.checks(plan)
+	return Run(ctx, plan, s.opts)
+}
+
+// checks runs the preflight of a plan.
+func (s *stage) checks(plan *tasks.Plan) {
+	s.t.Helper()
+	var err error
+	if s.opts.Preflight, err = preflight.Check(s.t.Context(), plan, preflight.Options{Git: s.opts.Git, History: s.opts.History}); err != nil {
 		s.t.Fatal(err)
 	}
-	s.opts.Preflight = ready
-	return Run(ctx, plan, s.opts)
 }
 
 // begin creates a job after its preflight that has not started.
