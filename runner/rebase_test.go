@@ -1,0 +1,99 @@
+package runner
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/runner/history"
+	"github.com/millhand/millhand/tasks"
+)
+
+// A rebase without a model puts the job's commits on the current base of its pull request, verifies and pushes them. What
+// can't be finished changes nothing on the remote.
+func TestRebaseOfAPullRequest(t *testing.T) {
+	for name, c := range map[string]struct {
+		base   map[string]string // files of the new commit of the base; nil for none
+		verify string
+		signed bool
+		want   Rebased
+		fails  string
+	}{
+		"a new base":       {base: map[string]string{"b": "y\n"}, verify: "test -e b && test -e a"},
+		"signed":           {base: map[string]string{"b": "y\n"}, verify: "true", signed: true},
+		"the same base":    {verify: "true", want: Rebased{Current: true}},
+		"a conflict":       {base: map[string]string{"a": "y\n"}, verify: "true", want: Rebased{Conflict: true}},
+		"the same changes": {base: map[string]string{"a": "x"}, verify: "true", fails: "the base has all changes of the job"},
+		"verify fails":     {base: map[string]string{"b": "y\n"}, verify: "test ! -e b || { echo it is there; false; }", want: Rebased{Failed: "it is there"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := setUp(t)
+			url := s.remote()
+			s.opts.Equipment.OpenModel = plays(t, writes)
+			spec := s.job("a")
+			spec.Publish, spec.Verify = tasks.PublishPush, []tasks.Verify{{Name: "v", Run: c.verify, Time: time.Minute}}
+			s.opts.NoBaseline = true
+			plan := &tasks.Plan{Parallel: 1, Jobs: []tasks.Job{spec}}
+			if name == "a new base" {
+				plan.Jobs[0].Verify[0].Run = "true"
+			}
+			if exit := s.run(t.Context(), plan); exit != event.ExitOK {
+				t.Fatalf("exit %d: %s", exit, s.reason("a"))
+			}
+			plan.Jobs[0].Verify[0].Run = c.verify
+			before := at(t, url, "millhand/a")
+			for file, text := range c.base {
+				writeFile(t, filepath.Join(s.repo, file), text)
+			}
+			if c.base != nil {
+				git(t, s.repo, "add", "-A")
+				git(t, s.repo, "commit", "-q", "-m", "new base")
+				git(t, s.repo, "push", "-q", "origin", "main")
+			}
+			s.of(event.JobStarted)[0].JobStart.Landing.PullRequest = &event.PullRequestSpec{Base: "main"}
+			if c.signed {
+				plan.Jobs[0].Commit.Sign = tasks.SignSSH
+			}
+			var err error
+			if s.opts.History, err = history.Decide(s.past(), history.Order{Do: history.Rebase{}, Job: "a"}); err != nil {
+				t.Fatal(err)
+			}
+			s.events = nil
+			s.checks(plan)
+			s.opts.Preflight.Signing.Sign = func(context.Context, []byte) (string, error) {
+				return "-----BEGIN SSH SIGNATURE-----\nx\n-----END SSH SIGNATURE-----\n", nil
+			}
+			done, err := Rebase(t.Context(), plan, s.opts)
+			if (err != nil) != (c.fails != "") || err != nil && err.Error() != c.fails {
+				t.Fatalf("%v", err)
+			}
+			if c.want.Failed != "" && strings.Contains(done.Failed, c.want.Failed) {
+				c.want.Failed = done.Failed
+			}
+			after := at(t, url, "millhand/a")
+			if c.want == (Rebased{}) && c.fails == "" {
+				c.want.Commit = after
+				if after == before || git(t, s.repo, "rev-parse", "millhand/a") != after || git(t, s.repo, "rev-parse", "millhand/a^") != git(t, s.repo, "rev-parse", "main") || git(t, s.repo, "show", "millhand/a:a") != "x" {
+					t.Errorf("the branch is at %s, before at %s", after, before)
+				}
+				made := s.of(event.Committed)
+				if len(made) != 1 || made[0].Commit.Hash != after || (made[0].Commit.Signature != "") != c.signed || len(s.of(event.JobEnded)) != 1 || len(s.of(event.RunEnded)) != 1 {
+					t.Errorf("commits %+v", made)
+				}
+			} else if after != before {
+				t.Error("the branch has changed")
+			}
+			if diff := cmp.Diff(c.want, done); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if list := git(t, s.repo, "worktree", "list"); strings.Contains(list, "\n") || s.warnings() != "" {
+				t.Errorf("worktrees left: %s; warnings: %s", list, s.warnings())
+			}
+		})
+	}
+}
