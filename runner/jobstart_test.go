@@ -2,6 +2,7 @@ package runner
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,5 +24,46 @@ func TestTheStartOfAJobIsReported(t *testing.T) {
 	want.Landing = &event.Landing{Branch: "millhand/a", Message: j.Message(p.Base, "", "")}
 	if diff := cmp.Diff(want, started[0].JobStart); diff != "" {
 		t.Errorf("the job's start (-want +got):\n%s", diff)
+	}
+}
+
+// A process that publishes the job later knows from the start how it saves its changes.
+func TestTheStartOfAJobHasHowItLands(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*stage, *tasks.Plan, *tasks.Job)
+		want   *event.Landing
+		remote bool // of a job that commits nothing
+	}{
+		"a push": {func(_ *stage, _ *tasks.Plan, j *tasks.Job) { j.Publish = tasks.PublishPush }, &event.Landing{Publish: "push", Branch: "millhand/a", Remote: "REMOTE"}, false},
+		"a forge": {func(s *stage, p *tasks.Plan, _ *tasks.Job) {
+			git(s.t, s.repo, "remote", "set-url", "origin", "https://Git.example.com/o/r.git")
+			p.Forges = []tasks.Forge{{Host: "git.example.com", Kind: "gitea"}}
+		}, &event.Landing{Branch: "millhand/a", Remote: "https://Git.example.com/o/r.git", Forge: "gitea"}, false},
+		"an author and a key": {func(_ *stage, _ *tasks.Plan, j *tasks.Job) {
+			j.Commit.Author, j.Commit.Sign, j.Commit.IfExists = tasks.Person{Name: "A", Email: "a@example.com"}, tasks.SignSSH, tasks.ReplaceIfExists
+		}, &event.Landing{Branch: "millhand/a", Remote: "REMOTE", Author: "A <a@example.com>", Sign: "ssh", Exists: string(tasks.ReplaceIfExists)}, false},
+		"in place": {func(_ *stage, _ *tasks.Plan, j *tasks.Job) { j.Commit.Branch = tasks.CurrentBranch }, &event.Landing{Branch: "main", OnBase: true, Remote: "REMOTE"}, false},
+		"nothing":  {func(_ *stage, _ *tasks.Plan, j *tasks.Job) { j.Commit = nil }, nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := setUp(t)
+			url := s.remote()
+			spec, plan := s.job("a"), &tasks.Plan{}
+			c.change(s, plan, &spec)
+			j := s.begin(plan, spec)
+			p := s.prepared(j)
+			j.started(p)
+			got := s.of(event.JobStarted)[0].JobStart
+			if c.want != nil {
+				c.want.Message = j.Message(p.Base, "", "")
+				c.want.Remote = strings.Replace(c.want.Remote, "REMOTE", j.landing(p).Remote, 1)
+			}
+			if diff := cmp.Diff(c.want, got.Landing); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if c.remote != (got.Remote != "") || c.want != nil && c.want.Remote == "" {
+				t.Errorf("the remote is %q, of %s", got.Remote, url)
+			}
+		})
 	}
 }

@@ -1,13 +1,16 @@
 package runner
 
 import (
+	"context"
 	"errors"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/tasks"
@@ -88,6 +91,70 @@ func TestTheStartOfARunNamesItsJobs(t *testing.T) {
 	}
 	if !(&tasks.Plan{Tools: []tasks.CustomTool{{}}}).RunsCommands() {
 		t.Error("tools of the manifest are commands")
+	}
+}
+
+// Only failures count for the maximum of failed jobs, and a run out of time is why its other jobs did not start.
+func TestWhatCountsAsAFailure(t *testing.T) {
+	for outcome, want := range map[event.Outcome]int{event.Passed: 0, event.Skipped: 0, event.Failed: 1, event.Limit: 1, event.Cancelled: 1} {
+		if got := failed(event.JobEnd{Outcome: outcome}); got != want {
+			t.Errorf("%s counts as %d", outcome, got)
+		}
+	}
+	for code, want := range map[event.Code]event.Code{event.CodeRunTime: event.CodeDeadline, event.CodeRunBudget: event.CodeRunBudget} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(session.Timeout{Code: code})
+		if got := stoppedBefore(ctx); got.Code != want {
+			t.Errorf("%s: %s", code, got.Code)
+		}
+	}
+}
+
+// Jobs that change one tree wait for one another, also in different directories of it.
+func TestJobsOnOneTree(t *testing.T) {
+	s := setUp(t)
+	mkdirFor(t, filepath.Join(s.repo, "web/b"))
+	writeFile(t, filepath.Join(s.repo, "web/b"), "x\n")
+	git(t, s.repo, "add", "-A")
+	git(t, s.repo, "commit", "-q", "-m", "files")
+	spec := s.job("a")
+	spec.Commit, spec.Repo.Dir = nil, filepath.Join(s.repo, "web")
+	j := s.begin(&tasks.Plan{}, spec)
+	current, branch, elsewhere := spec, spec, spec
+	current.Commit, branch.Commit = &tasks.Commit{Branch: tasks.CurrentBranch}, &tasks.Commit{Branch: "b"}
+	elsewhere.Repo.Kind = tasks.RepoURL
+	unknown := spec
+	unknown.ID = "not checked"
+	for name, c := range map[string]struct {
+		job  tasks.Job
+		want string
+	}{
+		"without a commit": {spec, s.repo}, "on the current branch": {current, s.repo}, "on a branch": {branch, ""}, "a mirror": {elsewhere, ""}, "not checked": {unknown, spec.Repo.Dir},
+	} {
+		if got := j.run.ownTree(c.job); got != c.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// A job whose calls its profile denied, and that changed nothing, probably has the wrong profile.
+func TestAProfileThatWasForgotten(t *testing.T) {
+	for name, c := range map[string]struct {
+		changing bool
+		code     event.Code
+		warned   bool
+	}{
+		"a task that may change nothing": {false, "", true},
+		"a task that asks for changes":   {true, event.CodeProfile, false},
+	} {
+		s := setUp(t)
+		s.opts.Equipment.OpenModel = plays(t, writes)
+		spec := s.job("a")
+		spec.Profile, spec.Changing = readonly(), c.changing
+		s.run(t.Context(), &tasks.Plan{Parallel: 1, Jobs: []tasks.Job{spec}})
+		if end := s.of(event.JobEnded)[0].JobEnd; end.Code != c.code || strings.Contains(s.warnings(), permission.CannotChange("readonly")) != c.warned {
+			t.Errorf("%s: %+v; warnings %s", name, end, s.warnings())
+		}
 	}
 }
 
