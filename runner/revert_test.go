@@ -12,7 +12,7 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// past returns what the events of the stage's run say about it, as a process that continues it reads them.
+// past returns what the events of the stage's run record, as a process that continues it reads them.
 func (s *stage) past() *history.Past {
 	s.t.Helper()
 	past := &history.Past{}

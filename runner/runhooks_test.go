@@ -48,12 +48,12 @@ func TestHooksOfARun(t *testing.T) {
 	if exit != event.ExitFailed || !strings.Contains(s.warnings(), "hook run_end: exit code 1") {
 		t.Errorf("exit %d; warnings %s", exit, s.warnings())
 	}
-	place := func(on string) string { return filepath.Join(s.opts.Work, "hooks", on) }
-	if diff := cmp.Diff(hook.Input{Version: 1, Event: tasks.RunStart, Run: "r1", Dir: place("run_start")}, inputOf(t, dir+"/start")); diff != "" {
+	workspace := func(on string) string { return filepath.Join(s.opts.Work, "hooks", on) }
+	if diff := cmp.Diff(hook.Input{Version: 1, Event: tasks.RunStart, Run: "r1", Dir: workspace("run_start")}, inputOf(t, dir+"/start")); diff != "" {
 		t.Errorf("at the start (-want +got):\n%s", diff)
 	}
 	want := hook.Input{
-		Version: 1, Event: tasks.RunEnd, Run: "r1", Dir: place("run_end"), Outcome: event.Failed, ExitCode: &exit,
+		Version: 1, Event: tasks.RunEnd, Run: "r1", Dir: workspace("run_end"), Outcome: event.Failed, ExitCode: &exit,
 		Jobs: []hook.Ended{{Job: "a", Outcome: event.Passed}, {Job: "b", Outcome: event.Failed, Reason: s.reason("b"), Code: event.CodeFailed}},
 	}
 	got := inputOf(t, dir+"/end")
@@ -126,14 +126,14 @@ func TestTheFinalMessageIsWritten(t *testing.T) {
 		"a secret":            {"out.txt", "", ending.Result{Final: token}, "out.txt", redact.Mark + "\n", ""},
 		"an output":           {"out.json", "", ending.Result{Final: "ok", Output: json.RawMessage(`{"a":1}`)}, "out.json", "{\"a\":1}\n", ""},
 		"of the command line": {"out.txt", "own.txt", ending.Result{Final: "ok"}, "own.txt", "ok\n", ""},
-		"through a symlink":   {"link/out.txt", "", ending.Result{Final: "ok"}, "", "", event.CodeFailed},
+		"through a symlink":   {"symlink/out.txt", "", ending.Result{Final: "ok"}, "", "", event.CodeFailed},
 		"nowhere":             {"out.txt", ".", ending.Result{Final: "ok"}, "", "", event.CodeInternal},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := setUp(t)
 			s.opts.Redact = redact.New(nil)
 			dir := t.TempDir()
-			if err := os.Symlink(t.TempDir(), filepath.Join(dir, "link")); err != nil {
+			if err := os.Symlink(t.TempDir(), filepath.Join(dir, "symlink")); err != nil {
 				t.Fatal(err)
 			}
 			j := s.begin(&tasks.Plan{}, s.job("a"))

@@ -46,7 +46,7 @@ func TestFiltersCleanContent(t *testing.T) {
 	}
 }
 
-// A filter runs in the job's sandbox, or not at all.
+// A filter never runs outside of the job's sandbox.
 func TestFiltersNeedTheSandbox(t *testing.T) {
 	s := setUp(t)
 	writeFile(t, filepath.Join(s.opts.Work, "home"), "in the way")

@@ -101,7 +101,7 @@ func TestSavedStates(t *testing.T) {
 }
 
 // The user may have changed a file after a kill: what the restored state replaces is copied and reported.
-func TestReplacedFilesAreKept(t *testing.T) {
+func TestReplacedFilesAreCopied(t *testing.T) {
 	s := setUp(t)
 	s.commit(map[string]string{"web/a": "one\n", "web/b": "one\n", "web/c": "one\n"})
 	spec := s.job("a")

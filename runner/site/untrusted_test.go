@@ -32,8 +32,8 @@ func (s *stage) marks() (all []string) {
 	return all
 }
 
-// A mark takes the network and publishing from the job, and is reported.
-func TestAMarkTakesRights(t *testing.T) {
+// A mark removes the network and publishing from the job, and is reported.
+func TestAMarkRemovesRights(t *testing.T) {
 	s := setUp(t)
 	j := s.begin(&tasks.Plan{}, s.wary())
 	j.Spec.Comment, j.Spec.Requests = &tasks.Comment{}, &tasks.Requests{}

@@ -162,7 +162,7 @@ func TestUntrackedInputsOfVerify(t *testing.T) {
 	}
 }
 
-// Verify commands that could not run say nothing about the change.
+// Verify commands that could not run do not judge the change.
 func TestVerifyCommandsThatCouldNotRun(t *testing.T) {
 	s := setUp(t)
 	spec := s.job("a")
