@@ -27,8 +27,8 @@ func (s *stage) cleanly(spec tasks.Job, setup []string, agent func(dir string), 
 	if end != nil {
 		s.t.Fatalf("%+v", *end)
 	}
-	if left, err := os.ReadDir(filepath.Join(s.opts.Work, "clean")); err != nil || len(left) > 0 {
-		s.t.Errorf("left %v, %v", left, err)
+	if left, err := os.ReadDir(filepath.Join(s.opts.Work, "clean")); err != nil || len(left) > 0 || len(s.openFiles("clean")) > 0 {
+		s.t.Errorf("left %v, %v; open %q", left, err, s.openFiles("clean"))
 	}
 	return ran[0]
 }

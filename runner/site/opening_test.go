@@ -151,10 +151,30 @@ func TestAnOldStatusOfTheOwnTreeIsNotUsed(t *testing.T) {
 		t.Fatalf("%+v, beside the request: %t", end, p.OpenedBeside())
 	}
 	want(t, "changes", nil, changed(t, p))
+	s.release(p)
+	j.Start.Clean.At = j.Start.Clean.At.Add(-freshStatus)
+	if err := os.Remove(filepath.Join(s.repo, "users")); err != nil {
+		t.Fatal(err)
+	}
+	if p, end = s.opened(t.Context(), j); end != nil || p.OpenedBeside() || p.Before != p.Committed || p.Initial != git(t, s.repo, "rev-parse", "HEAD^{tree}") {
+		t.Errorf("a clean tree has a state of its own: %+v", end)
+	}
 }
 
 // A session without a call needs no files: none are made, or what was made is removed.
 func TestWaivedSitesLeaveNothing(t *testing.T) {
+	t.Run("released at once", func(t *testing.T) { // as after a panic
+		s := setUp(t)
+		p, end := s.opened(t.Context(), s.begin(&tasks.Plan{}, s.job("a")))
+		if end != nil {
+			t.Fatalf("%+v", *end)
+		}
+		p.Requested()
+		s.release(p)
+		if exists(filepath.Join(s.opts.Work, "trees", "a")) || len(p.Origin.Worktrees()) > 0 || s.warnings() != "" || !p.Complete() {
+			t.Errorf("left; warnings %q", s.warnings())
+		}
+	})
 	for name, started := range map[string]bool{"before the start": false, "after it": true} {
 		s := setUp(t)
 		p, end := s.opened(t.Context(), s.begin(&tasks.Plan{}, s.job("a")))

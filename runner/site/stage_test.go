@@ -199,6 +199,18 @@ func (s *stage) left() (all []string) {
 	return all
 }
 
+// openFiles returns what this process has open below a directory of the run, where the system lists it: a run with
+// thousands of jobs must not run out of descriptors. The garbage collector closes packs.
+func (s *stage) openFiles(dir string) (paths []string) {
+	all, _ := filepath.Glob("/proc/self/fd/*")
+	for _, fd := range all {
+		if path, err := os.Readlink(fd); err == nil && strings.HasPrefix(path, filepath.Join(s.opts.Work, dir)+"/") && !strings.Contains(path, "/objects/pack/") {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
 // changed returns the paths of the agent's changes in a site.
 func changed(t *testing.T, p *Site) (paths []string) {
 	t.Helper()

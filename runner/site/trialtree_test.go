@@ -72,8 +72,8 @@ func TestTrialsRunOnFilesOfTheChange(t *testing.T) {
 	if err := trial.Close(); err != nil {
 		t.Error(err)
 	}
-	if left, err := os.ReadDir(filepath.Join(s.opts.Work, "trials", "a")); err != nil || len(left) > 0 {
-		t.Errorf("left %v, %v", left, err)
+	if left, err := os.ReadDir(filepath.Join(s.opts.Work, "trials", "a")); err != nil || len(left) > 0 || len(s.openFiles("trials")) > 0 {
+		t.Errorf("left %v, %v; open %q", left, err, s.openFiles("trials"))
 	}
 }
 

@@ -244,6 +244,19 @@ func TestSetupNamesWhatIsMissing(t *testing.T) {
 	stopped(t, "without a workspace", Setup{Site: p}.Run(t.Context()), event.CodeInternal, "confine the setup commands")
 }
 
+// A job without setup commands gets no sandbox for them.
+func TestWithoutSetupCommandsNothingIsOpened(t *testing.T) {
+	s := setUp(t)
+	p, end := s.begin(&tasks.Plan{}, s.job("a")).OpenSite(t.Context())
+	if end != nil {
+		t.Fatalf("%+v", *end)
+	}
+	t.Cleanup(func() { s.release(p) })
+	if end := (Setup{Site: p}).Run(t.Context()); end != nil || exists(filepath.Join(s.opts.Work, "home", "a")) {
+		t.Errorf("%+v", end)
+	}
+}
+
 func TestSetupStopsAtFirstFailure(t *testing.T) {
 	s := setUp(t)
 	spec := s.job("a")
