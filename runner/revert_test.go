@@ -54,6 +54,9 @@ func TestRevertOfABranch(t *testing.T) {
 	if diff := cmp.Diff(want, done); diff != "" || after == before || git(t, s.repo, "diff", "main", "millhand/a") != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	if subject := git(t, s.repo, "log", "-1", "--format=%s", "millhand/a"); subject != "a: revert to turn 0" {
+		t.Errorf("the commit is %q", subject)
+	}
 	if _, err := os.Stat(filepath.Join(s.opts.Dir.Path(), "patches", "a.patch")); err == nil {
 		t.Error("the patch of a job without changes is left")
 	}
@@ -66,6 +69,25 @@ func TestRevertOfABranch(t *testing.T) {
 	}
 	if r := s.of(event.Reverted); len(r) != 1 || r[0].Revert.Commit != after || r[0].Session != "r1/a" || len(s.of(event.RevertStarted)) != 1 {
 		t.Errorf("reverted %+v", r)
+	}
+}
+
+// A branch that is checked out, in a clean tree, is reverted there, so that the tree and the branch agree.
+func TestRevertOfABranchThatIsCheckedOut(t *testing.T) {
+	s := setUp(t)
+	s.opts.Equipment.OpenModel = plays(t, writes)
+	plan := &tasks.Plan{Parallel: 1, Jobs: []tasks.Job{s.job("a")}}
+	if exit := s.run(t.Context(), plan); exit != event.ExitOK {
+		t.Fatalf("exit %d: %v", exit, s.ends())
+	}
+	git(t, s.repo, "checkout", "-q", "millhand/a")
+	before := git(t, s.repo, "rev-parse", "HEAD")
+	done, err := s.reverts(plan, history.Revert{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if git(t, s.repo, "rev-parse", "HEAD^") != before || done.Commit != git(t, s.repo, "rev-parse", "HEAD") || git(t, s.repo, "status", "--porcelain") != "" || git(t, s.repo, "diff", "main") != "" {
+		t.Errorf("%+v, status %q", done, git(t, s.repo, "status", "--porcelain"))
 	}
 }
 
