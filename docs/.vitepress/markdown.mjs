@@ -21,6 +21,7 @@ export function documents(md, root, contents) {
       if (token.type.startsWith('html_')) throw new Error(`${source} has raw HTML: ${token.content}`)
       if (token.type === 'code_block') Object.assign(token, { type: 'fence', info: 'text' }) // which scrolls on phones
       if (token.type === 'tr_open') addAnchor(tokens, i, env)
+      if (isDrawing(tokens[i + 1])) token.attrs = [['class', 'drawing'], ['tabindex', '0']] // which scrolls on phones, also by keys
       if (token.type === 'inline') resolve(token.children, source, root, titles)
     })
   })
@@ -30,6 +31,9 @@ export function documents(md, root, contents) {
     md.renderer.rules[rule] = (...args) => render(...args).replaceAll('{{', '&#123;&#123;')
   }
 }
+
+// isDrawing reports whether a paragraph has only a drawing.
+const isDrawing = (inline) => inline?.children?.length === 1 && inline.children[0].type === 'image' && inline.children[0].attrGet('src').endsWith('.svg')
 
 // addAnchor gives a row that starts with a key, in a table with the heading "key", the key as its anchor. One that the document
 // has for forges, `<a id="KEY"></a>` before the key, is replaced by it.

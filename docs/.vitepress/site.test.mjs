@@ -33,6 +33,7 @@ for (const [text, want] of Object.entries({
   'See [it](../examples/shop).': 'href="https://github.com/millhand/millhand/tree/main/examples/shop"',
   'a {{ b }} in `{{ c }}`': 'a &#123;&#123; b }} in <code>&#123;&#123; c }}</code>',
   'guide.md and :x:': 'guide.md and :x:',
+  '![a](./a.svg)': '<p class="drawing" tabindex="0"><img src="./a.svg" alt="a"',
   '## The `--flag`, and_more (x)': 'id="the---flag-and_more-x"',
   '| key | value |\n|---|---|\n| `a[].b` | c |': '<tr id="a.b">\n<td><a class="key" href="#a.b"><code>a[].b</code></a></td>',
   '| key | value |\n|---|---|\n| <a id="a.b"></a>`a[].b` | c |': '<tr id="a.b">\n<td><a class="key" href="#a.b"><code>a[].b</code></a></td>',

@@ -80,6 +80,19 @@ func TestSite(t *testing.T) {
 		p.do(chromedp.WaitVisible(`tr[id="limits.denials"]`))
 		p.local(url)
 	})
+	for name, path := range map[string]string{"front": "/", "how-to": "/docs/how-to.html", "tutorial": "/docs/tutorial.html"} {
+		for _, width := range []int64{390, 1400} {
+			t.Run(fmt.Sprintf("%s at %d", name, width), func(t *testing.T) {
+				p := open(t, b, url+path, width, "light")
+				p.screen(pictures, fmt.Sprintf("site-%s-%d", name, width))
+				if got := p.js(`() => document.documentElement.scrollWidth - window.innerWidth`); got != "0" {
+					t.Errorf("the page is %s pixels wider than the window", got)
+				}
+				axe(t, p)
+				p.local(url)
+			})
+		}
+	}
 	for _, scheme := range []string{"light", "dark"} {
 		for _, width := range []int64{390, 900, 1400} {
 			t.Run(fmt.Sprintf("%s at %d", scheme, width), func(t *testing.T) {
