@@ -215,6 +215,25 @@ func TestModelsPage(t *testing.T) {
 	}
 }
 
+// The comparison has the numbers of providers and of exit codes that the references list.
+func TestCountsOfTheComparison(t *testing.T) {
+	page := read(t, "docs/comparison.md")
+	providers := slices.DeleteFunc(slices.Clone(kinds.Names()), func(name string) bool { return strings.HasPrefix(name, "openai-") }) // as above
+	codes := map[string]bool{}
+	_, table, _ := strings.Cut(read(t, "docs/cli.md"), "## Exit codes\n")
+	table, _, _ = strings.Cut(table, "\n\nIf jobs")
+	for _, row := range regexp.MustCompile(`(?m)^\| ([0-9, ]+) \|`).FindAllStringSubmatch(table, -1) {
+		for code := range strings.SplitSeq(row[1], ", ") {
+			codes[code] = true
+		}
+	}
+	for _, want := range []string{fmt.Sprintf("| models | %d providers, own servers |", len(providers)), fmt.Sprintf("| exit codes | %d, by reason |", len(codes))} {
+		if !strings.Contains(page, want) {
+			t.Errorf("docs/comparison.md lacks %q", want)
+		}
+	}
+}
+
 // variablesRow returns the row of a provider in docs/models.md.
 func variablesRow(name string) string {
 	kind, _ := provider.Lookup(name)
