@@ -209,7 +209,10 @@
   byId("controls").hidden = count < 2;
   byId("shown").textContent = total;
   // The outcomes are those of the legend, so that no row has to be read.
-  for (const badge of document.querySelectorAll(".outcomes .badge")) byId("outcome").append(new Option(badge.textContent, badge.textContent));
+  const outcomes = document.querySelectorAll(".outcomes .badge"); // none if all jobs have the same
+  for (const badge of outcomes) byId("outcome").append(new Option(badge.textContent, badge.textContent));
+  byId("outcome").parentElement.hidden = outcomes.length === 0;
+  byId("group").parentElement.hidden = outcomes.length === 0 && byId("group").options.length < 3;
   byId("filter").addEventListener("input", arrange);
   byId("outcome").addEventListener("change", arrange);
   byId("group").addEventListener("change", arrange);
