@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/model/opened"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/review"
@@ -50,6 +52,7 @@ func TestObjectionsAreReturnedOnce(t *testing.T) {
 		"accepted later, blocking":   {1, rejects + "," + accepts, true, "1 rejected, 2 accepted", nil},
 		"no verdict":                 {0, neither, false, "1 not_reviewed", nil},
 		"no verdict, blocked":        {0, neither, true, "1 not_reviewed", blocked(unreviewed)},
+		"rejected without a reason":  {1, `{text: '{"verdict": "rejected", "objections": []}'},` + accepts, true, "1 rejected, 2 accepted", nil},
 		"no verdict after a verdict": {1, rejects + "," + neither, true, "1 rejected, 2 not_reviewed", blocked(unreviewed)},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -71,6 +74,68 @@ func TestObjectionsAreReturnedOnce(t *testing.T) {
 				t.Errorf("ended with %+v, want %+v", end, c.end)
 			}
 		})
+	}
+}
+
+// A reviewer continues where the process was killed, and is not given its prompt again.
+func TestAReviewThatWasKilled(t *testing.T) {
+	for name, c := range map[string]struct {
+		kill     func(event.Event) bool
+		reviewer string // in the second process
+		turns    string
+	}{
+		"in a call":    {inCall("r1/a@review", 1), "{expect: [\"1: x\"], " + accepts[1:], "1, 2"},
+		"in a request": {func(e event.Event) bool { return e.Type == event.TurnStarted && e.Session == "r1/a@review" }, "{expect: [\"Review the changes after attempt 1\"], " + accepts[1:], "1 lost, 2"},
+		"at its start": {func(e event.Event) bool { return e.Type == event.SessionStarted && e.Session == "r1/a@review" }, "{expect: [\"Review the changes after attempt 1\"], " + accepts[1:], "1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := setUp(t)
+			spec := s.job("a")
+			spec.Review = &tasks.Review{Agent: tasks.DefaultReviewer}
+			s.kill = c.kill
+			s.works(&tasks.Plan{}, spec, turnsWithReviewer(0, "{calls: [{tool: read, args: {filePath: b}}], usage: {input: 7}}, {text: never}"))
+			s.next(history.Order{})
+			_, r, end := s.works(&tasks.Plan{}, spec, "  - text: never\nagents:\n  review: {turns: ["+c.reviewer+"]}\n")
+			if end != nil || r.Attempts != 1 || r.Review == nil || r.Review.Verdict != event.ReviewAccepted || s.turnsOf() != c.turns {
+				t.Errorf("%+v, %+v, turns %s", end, r.Review, s.turnsOf())
+			}
+		})
+	}
+}
+
+// A reviewer is shown the hunks that ablation has accounted for, and what it has objected to before; the prompts of the task and
+// of its author.
+func TestWhatAReviewerIsShown(t *testing.T) {
+	s := setUp(t)
+	spec := s.job("a")
+	spec.Verify, spec.Ablate = []tasks.Verify{checks("v", "test -e b")}, tasks.Ablate{Time: time.Minute, Jobs: 1}
+	spec.Review = &tasks.Review{Agent: tasks.DefaultReviewer, Prompt: "Be strict."}
+	spec.Limits.Time = time.Hour
+	s.works(&tasks.Plan{}, spec, turnsWithReviewer(1, `{expect: ["Go[.]", "Be strict[.]", "1 of 1 hunk needed", "\\+x"], `+rejects[1:]+`, {expect: ["after attempt 2", "b:1 is wrong"], `+accepts[1:]))
+	if got := s.of(event.ReviewEnded); len(got) != 2 || got[1].Review.Verdict != event.ReviewAccepted || got[0].Review.Model != "script:x" {
+		t.Errorf("%+v", got)
+	}
+	s.next(history.Order{Do: history.FollowUp{Prompt: "More."}, Job: "a"})
+	s.works(&tasks.Plan{}, spec, "  - calls: [{tool: write, args: {filePath: c, content: y}}]\n  - text: second\nagents:\n  review: {turns: [{expect: [\"More[.]\"], "+accepts[1:]+"]}\n")
+	if got := s.of(event.ReviewEnded); len(got) != 1 || got[0].Review.Attempt != 3 || got[0].Review.Verdict != event.ReviewAccepted {
+		t.Errorf("of a follow-up: %+v", got)
+	}
+}
+
+// A reviewer whose model can't be opened reviews nothing.
+func TestAReviewerThatCantBeOpened(t *testing.T) {
+	s := setUp(t)
+	spec := s.job("a")
+	spec.Review = &tasks.Review{Agent: tasks.DefaultReviewer}
+	play := plays(t, turnsWithReviewer(0, accepts))
+	s.uses.OpenModel = func(j tasks.Job, child string, on opened.Notices) (opened.Conversation, error) {
+		if child != "" {
+			return opened.Conversation{}, errors.New("no such model")
+		}
+		return play(j, child, on)
+	}
+	if _, r, end := s.works(&tasks.Plan{}, spec, ""); end != nil || r.Review == nil || r.Review.Verdict != event.NotReviewed || r.Review.Reason != "no such model" {
+		t.Errorf("%+v, %+v", end, r.Review)
 	}
 }
 
