@@ -11,6 +11,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/testing/lsptest"
 	"github.com/millhand/millhand/internal/testing/mcptest"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
@@ -18,10 +19,13 @@ import (
 	"github.com/millhand/millhand/tools/skill"
 )
 
-// TestMain lets the program of the tests also be an MCP server.
+// TestMain lets the program of the tests also be an MCP server or a language server.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "mcp-server" {
 		os.Exit(mcptest.Main(os.Args[2:], os.Environ, os.Exit))
+	}
+	if len(os.Args) > 1 && os.Args[1] == "language-server" {
+		os.Exit(lsptest.Main(os.Args[2:], os.Environ, os.Exit))
 	}
 	os.Exit(m.Run())
 }
@@ -34,6 +38,12 @@ func serves(t *testing.T, optional bool, args ...string) *tasks.Plan {
 		t.Fatal(err)
 	}
 	return &tasks.Plan{MCP: []tasks.MCPServer{{Name: "m", Process: tasks.Process{Command: slices.Concat([]string{program, "mcp-server"}, args)}, Timeout: time.Minute, CallTimeout: time.Minute, Optional: optional}}}
+}
+
+// follows returns a plan whose server may change its tools.
+func follows(p *tasks.Plan) *tasks.Plan {
+	p.MCP[0].Follow = true
+	return p
 }
 
 // allowing returns a profile that also allows a tool.
@@ -62,6 +72,7 @@ func TestTheServersOfAJob(t *testing.T) {
 		code   event.Code
 	}{
 		"used":     {serves(t, false), "  - calls: [{tool: m_echo, args: {text: hello}}]\n  - {expect: [hello], text: done}\n", "m ready", ""},
+		"followed": {follows(serves(t, false)), "  - calls: [{tool: m_echo, args: {text: hello}}]\n  - {expect: [hello], text: done}\n", "m ready", ""},
 		"required": {serves(t, false, "-fault", "exit"), "  - text: never\n", "m failed", event.CodeExtension},
 		"optional": {serves(t, true, "-fault", "exit"), "  - text: done\n", "m absent", ""},
 	} {
@@ -137,6 +148,38 @@ func TestToolFilesOfTheRepository(t *testing.T) {
 	_, r, end := s.works(plan, spec, "  - calls: [{tool: greet, args: {}}]\n  - {expect: [hello], text: done}\n")
 	if end != nil || r.Final != "done" {
 		t.Errorf("%+v, %+v, %s", end, r, s.states())
+	}
+}
+
+// A plugin changes the prompts of all attempts before they are sent; a resumed run compares those that it was told of.
+func TestAPluginChangesPrompts(t *testing.T) {
+	if _, err := exec.LookPath("node"); err != nil {
+		t.Skip("node is not installed")
+	}
+	s := setUp(t)
+	file := filepath.Join(t.TempDir(), "p.js")
+	writeFile(t, file, "export const Polite = async () => ({ 'chat.message': async (input, output) => { output.parts.find((p) => p.type === 'text').text += ' Please.' } })\n")
+	plan := &tasks.Plan{Scripts: tasks.Scripts{Plugins: []tasks.ScriptFile{{Name: "p.js", Path: file}}, Runtime: "node", CallTimeout: time.Minute, HookTimeout: time.Minute}}
+	spec := s.job("a")
+	spec.Attempts, spec.Verify = 2, []tasks.Verify{checks("v", "test -e one")}
+	_, r, end := s.works(plan, spec, "  - {expect: ['Go[.] Please[.]$'], text: first}\n"+asked("Please[.]$", writesOne))
+	prompts := s.of(event.AttemptStarted)
+	if end != nil || r.Attempts != 2 || prompts[0].Attempt.Prompt != "Go." || !strings.HasSuffix(prompts[1].Attempt.Prompt, " Please.") {
+		t.Errorf("%+v, %+v, %s", end, r, s.promptsOf())
+	}
+}
+
+// What a language server finds in an edited file is in the result of the edit.
+func TestALanguageServerOfAJob(t *testing.T) {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := setUp(t)
+	plan := &tasks.Plan{LSP: &tasks.LSP{Wait: time.Minute, Servers: []tasks.LanguageServer{{Name: "l", Process: tasks.Process{Command: []string{program, "language-server"}}, Extensions: []string{".x"}}}}}
+	_, _, end := s.works(plan, s.job("a"), "  - calls: [{tool: write, args: {filePath: a.x, content: 'ERROR this is wrong'}}]\n  - {expect: ['this is wrong'], text: done}\n")
+	if end != nil || s.states() != "l ready" {
+		t.Errorf("%+v, %s", end, s.states())
 	}
 }
 

@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/runner/commands"
+	"github.com/millhand/millhand/runner/savedsession"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools/access"
 )
@@ -65,6 +68,55 @@ func TestTheRepositorysNotes(t *testing.T) {
 		if !strings.Contains(prompt, want) {
 			t.Errorf("the system prompt lacks %q", want)
 		}
+	}
+}
+
+// A job on the branch of a pull request gets the instructions of the base: others can have written those of the branch.
+func TestInstructionsOfAPullRequest(t *testing.T) {
+	s := setUp(t)
+	trusted := s.commit(map[string]string{"AGENTS.md": "of the base"})
+	s.commit(map[string]string{"AGENTS.md": "of the branch", ".agents/skills/x/SKILL.md": "---\nname: x\ndescription: d\n---\n"})
+	s.uses.OpenModel = plays(t, "  - text: done\n")
+	j := s.begin(&tasks.Plan{}, s.job("a"))
+	j.Start.OnPull.Trusted = trusted
+	if _, end := s.session(j, s.prepared(j)); end != nil {
+		t.Fatalf("%+v", end)
+	}
+	state, _, err := savedsession.Read(s.opts.Dir, "a")
+	if err != nil || !strings.Contains(state.Session.System, "of the base") || strings.Contains(state.Session.System, "of the branch") || slices.Contains(state.Session.Tools, "skill") {
+		t.Errorf("%v, tools %s, instructions:\n%s", err, state.Session.Tools, state.Session.System)
+	}
+}
+
+// Instructions that can't be read, or that are outside of the repository, are not used.
+func TestInstructionsThatCantBeRead(t *testing.T) {
+	for name, c := range map[string]struct {
+		set  func(t *testing.T, dir string)
+		warn string
+	}{
+		"a directory": {func(t *testing.T, dir string) { mkdirFor(t, filepath.Join(dir, "AGENTS.md", "x")) }, "AGENTS.md of the repository is ignored: "},
+		"a symlink outside": {func(t *testing.T, dir string) {
+			writeFile(t, filepath.Join(dir, "..", "secret"), "secret")
+			if err := os.Symlink("../secret", filepath.Join(dir, "AGENTS.md")); err != nil {
+				t.Fatal(err)
+			}
+		}, ""},
+		"too large": {func(t *testing.T, dir string) {
+			writeFile(t, filepath.Join(dir, "AGENTS.md"), strings.Repeat("x", maxNotes+1))
+		}, "AGENTS.md of the repository is ignored: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := setUp(t)
+			j := s.begin(&tasks.Plan{}, s.job("a"))
+			p := s.prepared(j)
+			c.set(t, p.Dir)
+			if notes := (instructions{j, p}).repositoryNotes(j.ownSpec()); len(notes) != 0 {
+				t.Errorf("%+v", notes)
+			}
+			if got := s.warnings(); !strings.HasPrefix(got, c.warn) || (got == "") != (c.warn == "") {
+				t.Errorf("warnings: %s", got)
+			}
+		})
 	}
 }
 
