@@ -284,6 +284,9 @@ func TestAgentOnlyRestrictsProfile(t *testing.T) {
 	if s.take(tasks.Agent{Name: "y", Turns: 9}); s.task.Limits.Turns != 9 {
 		t.Errorf("%d turns", s.task.Limits.Turns)
 	}
+	if s.narrowed != "agent x " {
+		t.Errorf("narrowed by %q", s.narrowed)
+	}
 	if s.child() != "" || (sessionSpec{task: s.task, parent: "p"}).child() != "y" {
 		t.Error("only a child is known by its agent")
 	}
@@ -389,6 +392,15 @@ func (s *stage) besides(plan *tasks.Plan, spec tasks.Job, turns string) (*site.S
 	return p, r, stop
 }
 
+// linksNotes makes the instructions of the repository a symlink to a file.
+func linksNotes(s *stage, _ *tasks.Job) {
+	s.commit(map[string]string{"notes": "root notes"})
+	if err := errors.Join(os.Remove(filepath.Join(s.repo, "AGENTS.md")), os.Symlink("notes", filepath.Join(s.repo, "AGENTS.md"))); err != nil {
+		s.t.Fatal(err)
+	}
+	s.commit(nil)
+}
+
 // A job whose session makes no call needs no worktree, unless something shows or changes its files later. Instructions of the
 // repository are read from its commit.
 func TestASessionWithoutCallsNeedsNoFiles(t *testing.T) {
@@ -400,6 +412,7 @@ func TestASessionWithoutCallsNeedsNoFiles(t *testing.T) {
 		"no call":        {func(*stage, *tasks.Job) {}, "  - text: done\n", false},
 		"a call":         {func(*stage, *tasks.Job) {}, "  - calls: [{tool: read, args: {filePath: AGENTS.md}}]\n  - {expect: [root notes], text: done}\n", true},
 		"a command":      {func(*stage, *tasks.Job) {}, "  - calls: [{tool: bash, args: {command: cat AGENTS.md}}]\n  - {expect: [root notes], text: done}\n", true},
+		"with a symlink": {linksNotes, "  - text: done\n", true},
 		"kept for users": {func(s *stage, _ *tasks.Job) { s.opts.Keep = true }, "  - text: done\n", true},
 		"in the user's":  {func(_ *stage, j *tasks.Job) { j.Commit = nil }, "  - text: done\n", true},
 		"with verify":    {func(_ *stage, j *tasks.Job) { j.Verify = []tasks.Verify{checks("v", "true")} }, "  - text: done\n", true},

@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -8,7 +10,9 @@ import (
 	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
+	"github.com/millhand/millhand/runner/savedsession"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
@@ -75,9 +79,9 @@ func TestAChildOfAnEarlierProcess(t *testing.T) {
 	s.works(helpers(), spec, asksChild("look", "where", "")+"  - text: first\nagents:\n  look: {turns: [{text: found, usage: {input: 20}}]}\n")
 	s.next(history.Order{Do: history.FollowUp{Prompt: "More."}, Job: "a"})
 	_, r, end := s.works(helpers(), spec, asksChild("look", "else", "a.task-1")+
-		strings.Replace(asksChild("test", "else", "a.task-1"), "{calls", "{expect: [other], calls", 1)+
-		strings.Replace(asksChild("look", "else", "a.task-7"), "{calls", "{expect: ['task a.task-1 belongs to agent look'], calls", 1)+
-		strings.Replace(asksChild("hidden", "else", "''"), "{calls", "{expect: ['task a.task-7 not found'], calls", 1)+
+		asked("other", asksChild("test", "else", "a.task-1"))+
+		asked("task a.task-1 belongs to agent look", asksChild("look", "else", "a.task-7"))+
+		asked("task a.task-7 not found", asksChild("hidden", "else", "''"))+
 		"  - {expect: [hidden], text: second}\nagents:\n  look: {turns: [{expect: ['else$'], text: other}]}\n")
 	if end != nil || r.Final != "second" || r.Totals.Turns != 9 || r.Totals.Usage.Input != 20 {
 		t.Errorf("%+v, %+v", end, r)
@@ -176,4 +180,47 @@ func TestTheCostOfAChildsResult(t *testing.T) {
 		task = got.TaskID
 	}
 	w.sessions.closeChildren()
+}
+
+// A saved child that can't be continued is an error of the call: the session goes on.
+func TestASavedChildThatCantContinue(t *testing.T) {
+	for name, c := range map[string]struct {
+		agent   string
+		journal string // appended; "" leaves it
+		want    string
+	}{
+		"another agent":   {"test", "", "task a.task-1 belongs to agent look"},
+		"a broken file":   {"look", "broken\n", "continue task a.task-1: .*read the session, line "},
+		"a removed file":  {"look", "-", "task a.task-1 not found"},
+		"as it was saved": {"look", "", "found again"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := setUp(t)
+			spec := s.job("a")
+			s.works(helpers(), spec, asksChild("look", "where", "")+"  - text: first\nagents:\n  look: {turns: [{text: found}]}\n")
+			s.next(history.Order{Do: history.FollowUp{Prompt: "More."}, Job: "a"})
+			s.breakJournal("a.task-1", c.journal)
+			_, _, end := s.works(helpers(), spec, asksChild(c.agent, "else", "a.task-1")+"  - {expect: ['"+c.want+"'], text: second}\nagents:\n  look: {turns: [{text: found again}]}\n")
+			if got := ending.Reason(end); strings.Contains(got, "expects") {
+				t.Error(got)
+			}
+		})
+	}
+}
+
+// breakJournal appends a text to the journal of a session; "-" removes it.
+func (s *stage) breakJournal(name, text string) {
+	s.t.Helper()
+	file := filepath.Join(s.opts.Dir.Path(), filepath.FromSlash(savedsession.Path(name)))
+	if text == "-" {
+		if err := os.Remove(file); err != nil {
+			s.t.Fatal(err)
+		}
+		return
+	}
+	saved, err := os.ReadFile(file)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	writeFile(s.t, file, string(saved)+text)
 }

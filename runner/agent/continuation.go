@@ -114,7 +114,6 @@ func (w *work) firstTurn(s sessionSpec, from *continuation) int {
 func (w *work) endLost(id string, past *history.Session, state *journal.State, continued int) {
 	for _, number := range past.Lost(continued) {
 		end := LostTurn(past.Started(number))
-		end.Number = number
 		if r := responseOf(state, number); r != nil {
 			end.Model, end.Finish, end.Usage, end.CostUSD, end.Lost, end.ElapsedMS = r.Model, r.Finish, r.Usage, r.CostUSD, r.Lost, r.ElapsedMS
 		}

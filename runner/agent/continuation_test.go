@@ -142,14 +142,7 @@ func TestAnIncompleteLineOfASession(t *testing.T) {
 	s.kill = inCall("r1/a", 2)
 	s.works(&tasks.Plan{}, spec, twoFiles)
 	s.next(history.Order{})
-	out, err := s.opts.Dir.Append(savedsession.Path("a"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := out.WriteString(`{"type":"mess`); err != nil {
-		t.Fatal(err)
-	}
-	out.Close()
+	s.breakJournal("a", `{"type":"mess`)
 	if _, _, end := s.works(&tasks.Plan{}, spec, "  - text: done\n"); end != nil {
 		t.Fatalf("%+v", end)
 	}
@@ -252,9 +245,7 @@ func TestAForkWithoutItsSavedFiles(t *testing.T) {
 	spec := s.job("a")
 	s.works(&tasks.Plan{}, spec, twoFiles+"  - text: first\n")
 	s.fork(savedsession.Request{Message: "m3"})
-	if err := os.RemoveAll(filepath.Join(s.opts.Dir.Path(), filepath.FromSlash(savedsession.States))); err != nil {
-		t.Fatal(err)
-	}
+	s.loseStates()
 	_, r, end := s.works(&tasks.Plan{}, spec, "  - text: never\n")
 	if end == nil || end.Code != event.CodeRepository || end.Detail != "the files of turn 1 can't be restored: objects of their saved state are missing" || r.Totals.Turns != 0 {
 		t.Errorf("%+v, %+v", end, r)
@@ -403,5 +394,54 @@ func TestTheResponseOfATurnIsInTheHistory(t *testing.T) {
 	}
 	if responseOf(nil, 1) != nil {
 		t.Error("a response without a journal")
+	}
+}
+
+// A journal that can't be read ends the job: nothing is asked again that may have been done.
+func TestAJournalThatCantBeRead(t *testing.T) {
+	s := setUp(t)
+	spec := s.job("a")
+	s.kill = inCall("r1/a", 2)
+	s.works(&tasks.Plan{}, spec, twoFiles)
+	s.next(history.Order{})
+	s.breakJournal("a", "broken\n")
+	_, _, end := s.works(&tasks.Plan{}, spec, "  - text: never\n")
+	if end == nil || end.Code != event.CodeInternal || !strings.HasPrefix(end.Detail, "resume the job: sessions/a.jsonl: read the session, line ") || len(s.of(event.TurnStarted)) != 0 {
+		t.Errorf("%+v", end)
+	}
+}
+
+// The calls of a turn whose saved files are lost are repeated, without another request.
+func TestATurnWithoutItsSavedFiles(t *testing.T) {
+	s := setUp(t)
+	spec := s.job("a")
+	s.kill = inCall("r1/a", 2)
+	s.works(&tasks.Plan{}, spec, twoFiles)
+	s.next(history.Order{})
+	s.loseStates()
+	p, r, end := s.works(&tasks.Plan{}, spec, `  - {expect: ["Created one"], calls: [{tool: bash, args: {command: ls}}]}`+"\n  - {text: done}\n")
+	if end != nil || r.Attempts != 1 || s.turnsOf() != "2 lost, 3, 4" || filesIn(p.Dir, "one", "two") != "one: 1" {
+		t.Errorf("%+v, %+v, turns %s, files %s", end, r, s.turnsOf(), filesIn(p.Dir, "one", "two"))
+	}
+}
+
+// loseStates removes the saved states of worktrees.
+func (s *stage) loseStates() {
+	s.t.Helper()
+	if err := os.RemoveAll(filepath.Join(s.opts.Dir.Path(), filepath.FromSlash(savedsession.States))); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// The files that the next model started from can't be restored: the job ends instead of working on others.
+func TestAnEscalatedJobWithoutItsSavedFiles(t *testing.T) {
+	s := setUp(t)
+	spec := s.escalates()
+	s.uses.OpenModel, s.kill = casts(t, map[string]string{"script:x": writesOne, "script:y": writesTwo}), first(event.ModelEscalated)
+	s.works(&tasks.Plan{}, spec, "")
+	s.next(history.Order{})
+	s.loseStates()
+	if _, _, end := s.works(&tasks.Plan{}, spec, ""); end == nil || end.Code != event.CodeRepository || len(s.of(event.TurnStarted)) != 0 {
+		t.Errorf("%+v", end)
 	}
 }

@@ -165,6 +165,26 @@ func TestAnEscalatedJobIsResumed(t *testing.T) {
 	}
 }
 
+// The next model of a follow-up prompt is given that prompt, too. It starts from what the model before started from.
+func TestAFollowUpPromptEscalates(t *testing.T) {
+	for _, base := range []bool{false, true} {
+		s := setUp(t)
+		spec := s.escalates()
+		spec.Verify, spec.KeepBase, spec.Commit = []tasks.Verify{checks("v", "test -e one")}, base, nil
+		s.works(&tasks.Plan{}, spec, writesOne)
+		s.next(history.Order{Do: history.FollowUp{Prompt: "More."}, Job: "a"})
+		spec.Verify = []tasks.Verify{checks("v", "test -e two")}
+		s.uses.OpenModel = casts(t, map[string]string{"script:x": "  - text: nothing\n", "script:y": asked("(?s)^Go[.].*The task was done before, and this is what to do now:\n\nMore[.]\n\nAnother model", writesTwo)})
+		p, r, end := s.works(&tasks.Plan{}, spec, "")
+		if end != nil || r.Attempts != 3 || s.stepsOf() != "script:y failed after 2: verify v failed after 2 attempts" {
+			t.Errorf("%+v, %+v, %s", end, r, s.stepsOf())
+		}
+		if got := filesIn(p.Dir, "two"); got != "two: 2" {
+			t.Errorf("files %s", got)
+		}
+	}
+}
+
 // A job that is started again starts with the first model, and so does one whose list of models is shorter than before.
 func TestTheModelOfAJobThatContinues(t *testing.T) {
 	steps := []event.Escalation{{To: "script:y", Attempt: 1}}
@@ -204,16 +224,16 @@ func TestOtherModelsCantDoBetter(t *testing.T) {
 	}
 }
 
-// The changes that a review rejects are given to the next model, whose changes are reviewed again by the same reviewer.
+// What a review rejects is given to the next model. The same reviewer reviews its changes, and its objections are returned once, too.
 func TestRejectedChangesEscalate(t *testing.T) {
 	s := setUp(t)
 	spec := s.escalates()
 	spec.Verify = nil
 	spec.Review = &tasks.Review{Agent: tasks.DefaultReviewer, Block: true}
-	reviewer := "agents:\n  review: {turns: [" + rejects + "," + rejects + "," + accepts + "]}\n"
-	s.uses.OpenModel = casts(t, map[string]string{"script:x": writesOne + "  - text: again\n" + reviewer, "script:y": asked("(?s)Another model.*b:1 is wrong", writesTwo)})
+	reviewer := "agents:\n  review: {turns: [" + rejects + "," + rejects + "," + rejects + "," + accepts + "]}\n"
+	s.uses.OpenModel = casts(t, map[string]string{"script:x": writesOne + "  - text: again\n" + reviewer, "script:y": asked("(?s)Another model.*b:1 is wrong", writesTwo) + "  - {expect: ['b:1 is wrong'], text: third}\n"})
 	_, r, end := s.works(&tasks.Plan{}, spec, "")
-	if end != nil || r.Attempts != 3 || r.Review == nil || r.Review.Verdict != event.ReviewAccepted || r.Review.Attempt != 3 {
+	if end != nil || r.Attempts != 4 || r.Review == nil || r.Review.Verdict != event.ReviewAccepted || r.Review.Attempt != 4 {
 		t.Errorf("%+v, %+v", end, r)
 	}
 	if got := s.stepsOf(); got != "script:y failed after 2: the review rejected the changes: b:1 is wrong" {

@@ -42,7 +42,8 @@ type stage struct {
 	past   *history.Past // of those before
 	// kill ends the process at the first event that it is true of; nil for none.
 	kill func(event.Event) bool
-	left *files.Dir // the report directory as a process that was killed has left it
+	end  context.CancelCauseFunc // ends the session phase
+	left *files.Dir              // the report directory as a process that was killed has left it
 }
 
 func setUp(t *testing.T) *stage {
@@ -93,6 +94,7 @@ func (s *stage) die() {
 		s.t.Error(err)
 	}
 	s.left = s.reports(left)
+	s.end(errors.New("killed"))
 }
 
 // next starts another process of the run, after the one that ended or was killed.
@@ -163,18 +165,10 @@ func (s *stage) works(plan *tasks.Plan, spec tasks.Job, turns string) (*site.Sit
 // session runs the session phase of a job, which ends with it.
 func (s *stage) session(j *Job, p *site.Site) (*ending.Result, *ending.Stop) {
 	s.t.Helper()
-	j.Emit(event.Event{Type: event.JobStarted, JobStart: &event.JobStart{Base: p.Base, Tree: p.Initial}})
 	ctx := j.Begin(s.t.Context())
 	defer j.End(nil)
-	if kill := s.kill; kill != nil {
-		s.kill = func(e event.Event) bool {
-			if !kill(e) {
-				return false
-			}
-			j.End(errors.New("killed"))
-			return true
-		}
-	}
+	s.end = j.End
+	j.Emit(event.Event{Type: event.JobStarted, JobStart: &event.JobStart{Base: p.Base, Tree: p.Initial}})
 	r, end := j.Work(ctx, p, nil)
 	ended := event.JobEnd{Outcome: event.Passed}
 	if end != nil {
@@ -270,7 +264,7 @@ func writeFile(t *testing.T, path, text string) {
 }
 
 // plays opens scripted models for jobs.
-func plays(t *testing.T, turns string) func(tasks.Job, string, opened.Notices) (opened.Conversation, error) {
+func plays(t *testing.T, turns string) openModel {
 	t.Helper()
 	sc, err := script.Parse([]byte("version: 1\nturns:\n"+turns), "model.yaml")
 	if err != nil {
@@ -282,10 +276,13 @@ func plays(t *testing.T, turns string) func(tasks.Job, string, opened.Notices) (
 	}
 }
 
+// openModel opens the model of a job or a child.
+type openModel = func(tasks.Job, string, opened.Notices) (opened.Conversation, error)
+
 // casts opens a scripted model for each name.
-func casts(t *testing.T, turns map[string]string) func(tasks.Job, string, opened.Notices) (opened.Conversation, error) {
+func casts(t *testing.T, turns map[string]string) openModel {
 	t.Helper()
-	models := map[string]func(tasks.Job, string, opened.Notices) (opened.Conversation, error){}
+	models := map[string]openModel{}
 	for name, of := range turns {
 		models[name] = plays(t, of)
 	}
@@ -295,7 +292,7 @@ func casts(t *testing.T, turns map[string]string) func(tasks.Job, string, opened
 }
 
 // priced opens models whose input costs a unit for each token.
-func priced(open func(tasks.Job, string, opened.Notices) (opened.Conversation, error)) func(tasks.Job, string, opened.Notices) (opened.Conversation, error) {
+func priced(open openModel) openModel {
 	return func(j tasks.Job, child string, on opened.Notices) (opened.Conversation, error) {
 		c, err := open(j, child, on)
 		c.Price = func(u money.Usage) money.USD { return money.USD(u.Input) }
