@@ -87,7 +87,7 @@ func (j Job) OnBranch(branch, ref string) Job {
 // whose changes are only saved as a patch.
 func (j Job) OnBase(commit, branch string) Job {
 	j.Repo.Ref, j.Repo.Depth = commit, 0
-	j.Commit, j.Publish, j.Pull, j.Comment, j.Requests = &Commit{Branch: branch}, PublishPatch, nil, nil, nil
+	j.Commit, j.Publish, j.Pull, j.Comment, j.Requests, j.Later = &Commit{Branch: branch}, PublishPatch, nil, nil, nil, nil
 	j.Output, j.Needs, j.Skip, j.If, j.RequireChanges = OutputFile{}, nil, "", nil, false
 	return j
 }
@@ -96,7 +96,7 @@ func (j Job) OnBase(commit, branch string) Job {
 func (j Job) Asking(id, prompt string, schema map[string]any, profile permission.Profile) Job {
 	j.ID, j.Prompt, j.Mentions, j.Context, j.Schema, j.Findings, j.Profile = id, prompt, nil, nil, schema, false, profile
 	j.Setup, j.SetupEnv, j.Verify, j.Attempts, j.Script = nil, nil, nil, 1, nil
-	j.Change, j.Review, j.Escalate, j.Requests = Change{}, nil, nil, nil
+	j.Change, j.Review, j.Escalate, j.Requests, j.Later = Change{}, nil, nil, nil, nil
 	return j
 }
 

@@ -152,6 +152,7 @@ type Job struct {
 	Pull           *PullRequest `json:",omitempty"` // of PublishPR, else nil
 	Comment        *Comment     `json:",omitempty"` // with the final message; nil for none
 	Requests       *Requests    `json:",omitempty"` // on the forge; nil for none
+	Later          *Later       `json:"-"`          // what the command line leaves to "millhand publish"; nil for nothing
 	Output         OutputFile
 	AfterUntrusted *AfterUntrusted `json:",omitempty"` // nil: reading untrusted content revokes no right
 	Untrusted      []string        `json:",omitempty"` // globs of files with untrusted content
@@ -317,6 +318,13 @@ type Comment struct {
 	Issue  bool
 	Sticky bool // update the comment of earlier runs of the job
 	Inline bool `json:",omitempty"` // findings are comments on lines of the diff
+}
+
+// Later is what a manifest publishes of a job, where the command line limits the run to this machine.
+type Later struct {
+	Publish PublishMode
+	Pull    *PullRequest // of PublishPR, else nil
+	Comment *Comment     // nil for none
 }
 
 // ResultVariables returns the variables of texts that are filled in when a job has a

@@ -14,7 +14,7 @@ func (j Job) Replayed(script, base string) Job {
 		j.Repo.Ref = base
 	}
 	j.Model, j.Fallback, j.Needs, j.Context = "script:"+script, nil, nil, nil
-	j.Publish, j.Pull, j.Comment, j.Requests, j.Output = PublishPatch, nil, nil, nil, OutputFile{}
+	j.Publish, j.Pull, j.Comment, j.Requests, j.Later, j.Output = PublishPatch, nil, nil, nil, nil, OutputFile{}
 	return j
 }
 

@@ -34,7 +34,7 @@ func (a *AfterUntrusted) Apply(j Job) Job {
 	if a == nil || a.Publish == "" {
 		return j
 	}
-	j.Publish, j.Comment = a.most(&j), nil
+	j.Publish, j.Comment, j.Later = a.most(&j), nil, nil
 	if j.Requests.Made() {
 		r := *j.Requests
 		r.Skip = "not made after untrusted content was read (after_untrusted.publish: " + string(a.Publish) + ")"

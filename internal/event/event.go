@@ -251,6 +251,7 @@ type JobStart struct {
 
 	Onto    string   `json:"onto,omitempty"`    // commit of the job that is rebased onto Base, or was; empty for none
 	Landing *Landing `json:"landing,omitempty"` // nil for a job that commits nothing
+	Later   *Later   `json:"later,omitempty"`   // nil for a job that publishes nothing else than its commit
 }
 
 // Landing is how a job saves its changes: what millhand publish requires in addition to

@@ -33,8 +33,13 @@ tasks:
 			t.Fatal(err)
 		}
 		var got []*tasks.Comment
-		for _, j := range p.Jobs {
+		for i, j := range p.Jobs {
 			got = append(got, j.Comment)
+			if later := j.Later; (later == nil) != (tt.mode == "") || later != nil && (later.Publish == tasks.PublishPR) != (j.Task == "c") || later != nil && (later.Pull == nil) != (j.Task != "c") {
+				t.Errorf("mode %q: job %d has later %+v", tt.mode, i, later)
+			} else if later != nil && j.Task == "b" && cmp.Diff(&tasks.Comment{Number: 12, Sticky: true}, later.Comment) != "" {
+				t.Errorf("mode %q: %+v", tt.mode, later.Comment)
+			}
 		}
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("mode %q (-want +got):\n%s", tt.mode, diff)
@@ -91,5 +96,18 @@ func TestAPolicyRefusesComments(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", allowed, diff)
 		}
+	}
+}
+
+// A manifest can be tried without the event that its comment is for.
+func TestACommentThatIsPostedLaterIsNoProblem(t *testing.T) {
+	o := options(dirWith(t, map[string]string{"m.yaml": head + "tasks: [{id: a, prompt: p, publish: {mode: pr, title: \"${{ env.X }}\", comment: {issue: \"${{ env.PR }}\"}, requests: {labels: {allow: [x]}}}}]\n"}))
+	o.Overrides.Publish, o.Getenv = tasks.PublishPatch, func(string) string { return "" }
+	p, err := Load(t.Context(), []string{"m.yaml"}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if j := p.Jobs[0]; j.Later == nil || j.Later.Comment != nil || j.Later.Pull == nil || j.Requests.Made() {
+		t.Errorf("%+v", j.Later)
 	}
 }

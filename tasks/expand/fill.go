@@ -112,6 +112,7 @@ func (f *jobFiller) fill(d *draft, with settings) {
 		j.Pull = pullRequestOf(t.Publish, f.texts, s)
 	}
 	j.Comment = commentOf(t.Publish.Comment, s, f.Options.Overrides.Publish)
+	j.Later = laterOf(t.Publish, f.texts, s, f.Options.Overrides.Publish)
 	j.AfterUntrusted, j.Untrusted, j.FromEvent = t.LosesRights(), t.Untrusted, t.Prompt.FromEvent()
 	j.Requests = requestsOf(t.Publish.Requests, f.Event, f.Options)
 	j.Changing = j.RequireChanges || !j.Change.IsZero() || t.Commit.IsWritten() || j.Publish != tasks.PublishNone

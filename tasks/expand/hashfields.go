@@ -37,6 +37,7 @@ var jobFields = map[string]string{
 	"Profile":      "likewise",
 	"Findings":     "the schema implies it",
 	"Protect":      "Commit contains the job's own; a policy's differ between machines",
+	"Later":        "a run does nothing with it",
 	"Changing":     "other fields imply it",
 	"Beside":       "it is of this machine",
 	"Needs":        "tasks are hashed instead: ids may hold the name of the current directory",

@@ -48,6 +48,36 @@ func commentOf(c *manifest.Comment, s template.Scope, mode tasks.PublishMode) *t
 	return &tasks.Comment{Number: n, Issue: c.Issue != nil, Sticky: c.Sticky, Inline: c.Inline}
 }
 
+// laterOf returns what is published of a job by another command, because the mode of the command line, "" for none, publishes only on
+// this machine. What the manifest can't state here, for lack of an event for example, is left out, and no problem.
+func laterOf(p manifest.Publish, x *planTexts, s template.Scope, mode tasks.PublishMode) *tasks.Later {
+	if mode == "" || mode.Pushes() {
+		return nil
+	}
+	unheard := problem.NewCollector()
+	quiet := func(t *template.Template) *template.Template {
+		if t == nil || t.Src == nil {
+			return t
+		}
+		src, other := *t.Src, *t
+		src.Found, other.Src = unheard, &src
+		return &other
+	}
+	p.Title, p.Body = quiet(p.Title), quiet(p.Body)
+	l := &tasks.Later{Publish: p.Mode}
+	if p.Mode == tasks.PublishPR {
+		l.Pull = pullRequestOf(p, x, s)
+	}
+	if c := p.Comment; c != nil {
+		numbered := *c
+		numbered.Issue, numbered.Pull = quiet(c.Issue), quiet(c.Pull)
+		if l.Comment = commentOf(&numbered, s, ""); l.Comment != nil && l.Comment.Number == 0 {
+			l.Comment = nil
+		}
+	}
+	return l
+}
+
 // requestsOf returns the requests that a job allows; nil without any. The mode of the command line can publish only on this
 // machine: then none is made, and they are reported.
 func requestsOf(r *manifest.Requests, e *template.Event, o tasks.Options) *tasks.Requests {
@@ -66,11 +96,10 @@ func requestsOf(r *manifest.Requests, e *template.Event, o tasks.Options) *tasks
 	}
 	if mode := o.Overrides.Publish; mode != "" && !mode.Pushes() {
 		all.Skip = "not made with --publish " + string(mode)
-		return all
 	}
 	if all.NeedThread() {
 		thread, err := e.Thread(o.Getenv)
-		if err != nil {
+		if err != nil && all.Made() {
 			r.KeyProblem("publish.requests: "+err.Error(), "correct GITHUB_EVENT_PATH, or unset it")
 		}
 		all.Thread = thread

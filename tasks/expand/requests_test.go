@@ -25,9 +25,7 @@ tasks:
 		skip string
 	}{{"", ""}, {tasks.PublishPush, ""}, {tasks.PublishNone, "not made with --publish none"}, {tasks.PublishPatch, "not made with --publish patch"}} {
 		a, b := a, b
-		if a.Skip, b.Skip = tt.skip, tt.skip; tt.skip != "" {
-			a.Thread = tasks.Thread{}
-		}
+		a.Skip, b.Skip = tt.skip, tt.skip
 		o := options(dirWith(t, map[string]string{"m.yaml": manifest, "event.json": `{"issue": {"number": 7}, "repository": {"full_name": "acme/api"}}`}))
 		o.Overrides.Publish, o.Event = tt.mode, "event.json"
 		p, err := Load(t.Context(), []string{"m.yaml"}, o)
