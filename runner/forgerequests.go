@@ -3,11 +3,13 @@ package runner
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/runner/ending"
+	"github.com/millhand/millhand/runner/publish"
 	"github.com/millhand/millhand/runner/requests"
 )
 
@@ -26,29 +28,24 @@ func makesRequests(j *job, r *ending.Result) bool {
 
 // requests makes the changes of the forge that the agent has requested.
 func (d *delivery) requests(ctx context.Context) *ending.Stop {
-	j, failed := d.job, (*ending.Stop)(nil)
+	j := d.job
 	all := j.requested(d.result)
 	if len(all) == 0 {
 		return nil
 	}
 	to := j.Start.Requests
 	to.Job, to.Facts, to.Thread = j.Spec.ID, d.facts(), cmp.Or(to.Thread, forge.Thread{Number: d.pull})
-	for _, one := range all {
-		if one.Outcome == "" {
-			j.Emit(event.Event{Type: event.ForgeRequestStarted, ForgeRequest: &one})
-			url, err := to.Make(ctx, one)
-			if err != nil && ctx.Err() != nil {
-				return ending.Of(ctx)
-			}
-			one.Outcome, one.URL = event.RequestDone, url
-			if err != nil {
-				one.Outcome, one.Reason = event.RequestFailed, err.Error()
-				failed = &ending.Stop{Code: event.CodeForge, Detail: fmt.Sprintf("%s: %v", one.What(), err)}
-			}
-		}
-		j.decided(one)
+	err := to.All(ctx, all, func(one event.ForgeRequest) {
+		j.Emit(event.Event{Type: event.ForgeRequestStarted, ForgeRequest: &one})
+	}, j.decided)
+	var failed *publish.Failure
+	switch {
+	case errors.As(err, &failed):
+		return &ending.Stop{Code: failed.Code, Detail: failed.Detail}
+	case err != nil:
+		return ending.Of(ctx)
 	}
-	return failed
+	return nil
 }
 
 // decided reports the outcome of a request.

@@ -21,7 +21,7 @@ func (j *job) started(s *site.Site) {
 	j.Emit(event.Event{Type: event.JobStarted, JobStart: &event.JobStart{
 		Sandbox:   event.Sandbox{Level: j.opts.Sandbox.Level, FS: j.opts.Sandbox.FS, Net: j.opts.Sandbox.Net, PID: j.opts.Sandbox.PID, Reason: j.opts.Sandbox.Warning},
 		Workspace: s.Dir, Base: s.Base, BaseRef: s.Ref, Tree: s.Initial, Branch: s.Branch(), Repository: j.repository(s), Onto: j.Start.Onto.Commit,
-		Landing: j.landing(s), Remote: origin,
+		Landing: j.landing(s), Remote: origin, Later: j.later(remoteOf(j, s)),
 	}})
 	if s.Complete() {
 		s.WarnOfUnread()
@@ -61,16 +61,53 @@ func (j *job) landing(s *site.Site) *event.Landing {
 	if at.URL != "" {
 		l.Remote = at.String()
 	}
-	if a, err := remote.ParseAddress(at.URL); err == nil {
-		if i := slices.IndexFunc(j.Plan.Forges, func(f tasks.Forge) bool { return strings.EqualFold(f.Host, a.Host) }); i >= 0 {
-			l.Forge = string(j.Plan.Forges[i].Kind)
-		}
+	l.Forge = j.forgeOf(at)
+	pr := j.Spec.Pull
+	if pr == nil && j.Spec.Later != nil {
+		pr = j.Spec.Later.Pull
 	}
-	if pr := j.Spec.Pull; pr != nil {
+	if pr != nil {
 		l.PullRequest = &event.PullRequestSpec{
-			Fork: forkOf(j.Start.Pull), Base: cmp.Or(j.Start.Pull.Base, pr.Base), Title: pr.Title, Body: pr.Body, Draft: pr.Draft,
+			Fork: cmp.Or(forkOf(j.Start.Pull), pr.Fork), Base: cmp.Or(j.Start.Pull.Base, pr.Base), Title: pr.Title, Body: pr.Body, Draft: pr.Draft,
 			Labels: pr.Labels, Reviewers: pr.Reviewers, Assignees: pr.Assignees, Exists: string(pr.IfExists),
 		}
+	}
+	return l
+}
+
+// forgeOf returns the kind of a remote's forge, as the manifest states it; "" if it does not.
+func (j *job) forgeOf(at remote.Repo) string {
+	a, err := remote.ParseAddress(at.URL)
+	if err != nil {
+		return ""
+	}
+	i := slices.IndexFunc(j.Plan.Forges, func(f tasks.Forge) bool { return strings.EqualFold(f.Host, a.Host) })
+	if i < 0 {
+		return ""
+	}
+	return string(j.Plan.Forges[i].Kind)
+}
+
+// later describes what the job publishes beside its commit, for a process that does it later; nil for nothing.
+func (j *job) later(at remote.Repo) *event.Later {
+	l, comment := &event.Later{Forge: j.forgeOf(at)}, j.Spec.Comment
+	if at.URL != "" {
+		l.Remote = at.String()
+	}
+	if of := j.Spec.Later; of != nil {
+		l.Publish, comment = string(of.Publish), of.Comment
+	}
+	if comment != nil {
+		l.Comment = &event.CommentSpec{Number: comment.Number, Issue: comment.Issue, Sticky: comment.Sticky, Inline: comment.Inline}
+	}
+	if r := j.Spec.Requests; r != nil {
+		l.Requests = &event.RequestLimits{
+			Labels: r.Labels, TitlePrefix: r.TitlePrefix, MaxLabels: r.MaxLabels, MaxIssues: r.MaxIssues, MaxComments: r.MaxComments,
+			Repo: r.Thread.Repo, Number: r.Thread.Number, Issue: r.Thread.Issue,
+		}
+	}
+	if l.Publish == "" && l.Comment == nil && l.Requests == nil {
+		return nil
 	}
 	return l
 }

@@ -37,3 +37,22 @@ func TestPublishableIsOfTheLastStart(t *testing.T) {
 		}
 	}
 }
+
+// What was made counts for all messages of a job, and what was not made only for the last one.
+func TestAPublishableHasTheRequestsOfTheJob(t *testing.T) {
+	request := func(id string, outcome event.RequestOutcome) event.Event {
+		return event.Event{Type: event.ForgeRequestEnded, ForgeRequest: &event.ForgeRequest{ID: id, Outcome: outcome}}
+	}
+	start := event.Event{Type: event.JobStarted, JobStart: &event.JobStart{}}
+	var got Publishable
+	for _, e := range []event.Event{start, request("a", event.RequestFailed), request("b", event.RequestSkipped), request("a", event.RequestDone), start, request("c", event.RequestRefused)} {
+		got.Add(e)
+	}
+	want := []event.ForgeRequest{{ID: "a", Outcome: event.RequestDone}, {ID: "c", Outcome: event.RequestRefused}}
+	if diff := cmp.Diff(want, got.Requested); diff != "" || got.Commented {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got.Add(event.Event{Type: event.CommentPosted, Comment: &event.Comment{}}); !got.Commented {
+		t.Error("it has no comment")
+	}
+}

@@ -16,6 +16,28 @@ type Requests struct {
 	Facts  Facts
 }
 
+// All makes the changes whose outcome is not decided, and calls started before each of them, and ended with the outcome of all. The error is
+// a [*Failure] if the forge did not accept one, or the cause of ctx.
+func (r *Requests) All(ctx context.Context, all []event.ForgeRequest, started, ended func(event.ForgeRequest)) error {
+	var failed error
+	for _, one := range all {
+		if one.Outcome == "" {
+			started(one)
+			url, err := r.Make(ctx, one)
+			if err != nil && ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			one.Outcome, one.URL = event.RequestDone, url
+			if err != nil {
+				one.Outcome, one.Reason = event.RequestFailed, err.Error()
+				failed = &Failure{Code: event.CodeForge, Detail: fmt.Sprintf("%s: %v", one.What(), err)}
+			}
+		}
+		ended(one)
+	}
+	return failed
+}
+
 // Make makes a change, and returns the address of what was made, "" for a label. One that an earlier process of the run has made
 // is not repeated.
 func (r *Requests) Make(ctx context.Context, one event.ForgeRequest) (url string, err error) {

@@ -193,3 +193,38 @@ func FuzzDecide(f *testing.F) {
 		}
 	})
 }
+
+// What an earlier process has left is allowed again by what the task allowed then, and by the policies of now.
+func TestAgain(t *testing.T) {
+	rules := tasks.Requests{Labels: []string{"bug", "area/*"}, MaxLabels: 2, MaxIssues: 1, TitlePrefix: "[bot] ", MaxComments: 1}
+	all := Decide(rules, []event.ForgeRequest{label("bug"), label("area/a"), label("wontfix"), issue("a"), comment("secret-4711")}, nil, clean)
+	all[0].Outcome = event.RequestDone
+	left := []event.ForgeRequest{all[1], all[3], all[4]}
+	for i := range left {
+		left[i].Outcome, left[i].Reason = event.RequestSkipped, "not made with --publish patch"
+	}
+	bounds := func(labels string, issues, comments int) policy.Set {
+		return policy.Set{{Requests: &policy.Requests{Labels: []string{labels}, Max: map[string]int{"labels": 9, "issue": issues, "comment": comments}, Source: "p.yaml:2"}}}
+	}
+	for _, tt := range []struct {
+		name   string
+		rules  tasks.Requests
+		bounds policy.Set
+		want   string
+	}{
+		{"what was left", rules, nil, "label \"area/a\"\nissue \"[bot] a\"\ncomment"},
+		{"a policy of other labels", rules, bounds("bug", 1, 1), "label \"area/a\": refused: not allowed by requests (p.yaml:2)\nissue \"[bot] a\"\ncomment"},
+		{"a policy of fewer requests", rules, bounds("*", 0, 1), "label \"area/a\"\nissue \"[bot] a\": refused: the task does not allow it (publish.requests.issue)\ncomment"},
+		{"a task of fewer requests", tasks.Requests{Labels: rules.Labels, MaxLabels: 1}, nil, "label \"area/a\": refused: the maximum number was exceeded (publish.requests.labels.max: 1)\nissue \"[bot] a\": refused: the task does not allow it (publish.requests.issue)\ncomment: refused: the task does not allow it (publish.requests.comment)"},
+	} {
+		got := Again(tt.rules, tt.bounds, left, all, clean)
+		if diff := cmp.Diff(tt.want, shown(got)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+		for i := range got {
+			if got[i].ID != left[i].ID {
+				t.Errorf("%s: %s is another request than %s", tt.name, got[i].ID, left[i].ID)
+			}
+		}
+	}
+}
