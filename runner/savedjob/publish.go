@@ -47,12 +47,25 @@ func (j *Job) Mode() tasks.PublishMode {
 	if l := j.landing(); l != nil && tasks.PublishMode(l.Publish).Pushes() {
 		return tasks.PublishMode(l.Publish)
 	}
+	if l := j.later(); l != nil && tasks.PublishMode(l.Publish).Pushes() {
+		return tasks.PublishMode(l.Publish)
+	}
 	return tasks.PublishPR
+}
+
+func (j *Job) later() *event.Later {
+	if j.Start == nil {
+		return nil
+	}
+	return j.Start.Later
 }
 
 // Forge is the kind of the remote's forge; "" if it is unknown.
 func (j *Job) Forge() string {
 	if l := j.landing(); l != nil {
+		return l.Forge
+	}
+	if l := j.later(); l != nil {
 		return l.Forge
 	}
 	return ""
@@ -65,10 +78,13 @@ func (j *Job) landing() *event.Landing {
 	return j.Start.Landing
 }
 
-// Remote is the URL that the job is pushed to, and Branch the branch; both are empty for a
+// Remote is the URL that the job is published to, and Branch the branch; both are empty for a
 // job that can't be published.
 func (j *Job) Remote() string {
 	if l := j.landing(); l != nil {
+		return l.Remote
+	}
+	if l := j.later(); l != nil {
 		return l.Remote
 	}
 	return ""

@@ -198,3 +198,41 @@ func TestARevertIsRecognizedByItsTrailer(t *testing.T) {
 		t.Errorf("a job of an earlier release: %v", err)
 	}
 }
+
+func TestWhatIsLeftBesideTheCommit(t *testing.T) {
+	requests := []event.ForgeRequest{{ID: "a", Outcome: event.RequestDone}, {ID: "b", Outcome: event.RequestSkipped}, {ID: "c", Outcome: event.RequestRefused}, {ID: "d", Outcome: event.RequestFailed}}
+	for want, change := range map[string]func(*Job){
+		"a comment and 2 requests": func(*Job) {},
+		"2 requests":               func(j *Job) { j.Commented = true },
+		"a comment":                func(j *Job) { j.Start.Later.Requests = nil },
+		"a comment and 1 request":  func(j *Job) { j.Requested = j.Requested[:2] },
+		" of a failed one":         func(j *Job) { j.End.Outcome = event.Failed },
+		" of a hook":               func(j *Job) { j.End.Code = event.CodeHook },
+		" of an earlier release":   func(j *Job) { j.Start.Later = nil },
+		" of one without an end":   func(j *Job) { j.End = nil },
+		" after untrusted content": func(j *Job) { j.Untrusted = &event.Untrusted{Publish: "push"} },
+	} {
+		j := passed()
+		j.Requested = requests
+		j.Start.Later = &event.Later{Remote: "https://h.example/r.git", Comment: &event.CommentSpec{Number: 7}, Requests: &event.RequestLimits{}}
+		change(j)
+		if want, _, _ = strings.Cut(want, " of a"); strings.HasPrefix(want, " ") {
+			want = ""
+		}
+		if got := j.Left().String(); got != want || j.Left().Any() != (want != "") {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	j := passed()
+	if j.Settled() {
+		t.Error("a job with a patch has nothing to push")
+	}
+	j.Start.Landing = nil
+	if !j.Settled() {
+		t.Error("a job without a commit has one to push")
+	}
+	j.Start.Later = &event.Later{Publish: "push", Remote: "r", Forge: "gitea"}
+	if got := string(j.Mode()) + j.Remote() + j.Forge(); got != "pushrgitea" {
+		t.Error(got)
+	}
+}

@@ -1,6 +1,7 @@
 package pulls
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -53,22 +54,28 @@ type PublishRow struct {
 	Commit      string             `json:"commit"` // that was pushed; empty for none
 	PullRequest *event.PullRequest `json:"pull_request"`
 
-	exit event.Exit
+	Comment  *event.Comment       `json:"comment,omitempty"`  // that was posted
+	Requests []event.ForgeRequest `json:"requests,omitempty"` // of the agent, that were decided
+
+	pushes bool          // its commit is published
+	left   savedjob.Left // beside the commit
+	exit   event.Exit
 }
 
 // Publishing is a process that publishes a saved run.
 type Publishing struct {
-	world   world.World
-	options PublishOptions
-	saved   *savedrun.Run
-	state   events
-	jobs    []report.Job
-	known   *redact.Redactor
-	rows    []PublishRow
-	later   savedjob.Run
-	failOn  event.FailOn
-	out     *rundir.Dir
-	pending []int // indexes of jobs
+	world    world.World
+	options  PublishOptions
+	saved    *savedrun.Run
+	state    events
+	jobs     []report.Job
+	known    *redact.Redactor
+	rows     []PublishRow
+	later    savedjob.Run
+	policies policy.Set
+	failOn   event.FailOn
+	out      *rundir.Dir
+	pending  []int // indexes of jobs
 }
 
 // Begin opens a saved run that has ended, and finds what is to be published: see [Publishing.Pending].
@@ -129,13 +136,17 @@ func (p *Publishing) plan() (pending []int) {
 			row.Commit = j.Published.Hash
 		}
 		reason, done := saved.Done(row.Mode)
+		row.left, row.pushes = saved.Left(), reason == ""
 		switch {
+		case reason != "" && row.left.Any() && saved.Settled():
+			row.Result, row.Mode, row.Branch, row.Reason = "would publish", "", "", row.left.String()
+			pending = append(pending, i)
 		case done:
 			row.Result, row.Reason = "unchanged", reason
 		case reason != "":
 			row.Result, row.Reason = "skipped", reason
 		default:
-			row.Result = "would publish"
+			row.Result, row.Reason = "would publish", row.left.String()
 			pending = append(pending, i)
 		}
 		p.rows = append(p.rows, row)
@@ -149,8 +160,10 @@ func (p *Publishing) open(plan *tasks.Plan) error {
 	servers := slices.Clone(plan.Forges)
 	for _, i := range p.pending {
 		row := p.rows[i]
-		if by, refused := plan.Policies.Refuses(policy.Publish, string(row.Mode)); refused {
-			return fault.New(event.ExitUsage, "publish: %s of job %s is not allowed by %s; nothing was published", row.Mode, row.Job, by.By())
+		for what, done := range map[string]bool{string(row.Mode): row.pushes, policy.Comment: row.left.Comment != nil, policy.RequestsKey: len(row.left.Requests) > 0} {
+			if by, refused := plan.Policies.Refuses(policy.Publish, what); refused && done {
+				return fault.New(event.ExitUsage, "publish: %s of job %s is not allowed by %s; nothing was published", what, row.Job, by.By())
+			}
 		}
 		if at, err := remote.ParseAddress(row.Remote); err == nil && at.Scheme != "file" {
 			host := at.Host
@@ -172,6 +185,7 @@ func (p *Publishing) open(plan *tasks.Plan) error {
 		return fault.New(event.ExitAuth, "%s", p.known.Text(err.Error()))
 	}
 	clients := &forges.Clients{World: p.world, Hosts: hosts, Notify: p.note}
+	p.policies = plan.Policies
 	p.later = savedjob.Run{
 		Git: p.world.GitEnv(), Reports: p.saved.Dir, Mirrors: p.world.Mirrors(), Auth: auth, Proxy: p.world.Proxy, Forge: clients.Open,
 		Redact: p.known, Protected: plan.Policies.Protected(),
@@ -261,6 +275,10 @@ func (p *Publishing) follow(e event.Event) {
 		p.note(e.Job + ": warning: " + e.Warning.Message)
 	case e.Type == event.CommitPublished && e.Published.PullRequest != nil:
 		p.note(fmt.Sprintf("%s: pull request %s", e.Job, e.Published.PullRequest.URL))
+	case e.Type == event.CommentPosted:
+		p.note(fmt.Sprintf("%s: commented: %s", e.Job, e.Comment.URL))
+	case e.Type == event.ForgeRequestEnded:
+		p.note(strings.TrimRight(fmt.Sprintf("%s: request %s: %s %s%s", e.Job, e.ForgeRequest.What(), e.ForgeRequest.Outcome, e.ForgeRequest.Reason, e.ForgeRequest.URL), " "))
 	case e.Type == event.CommitPublished:
 		p.note(fmt.Sprintf("%s: pushed %.10s to %s on %s", e.Job, e.Published.Hash, e.Published.Branch, e.Published.Remote))
 	}
@@ -285,12 +303,30 @@ func (p *Publishing) one(ctx context.Context, row PublishRow, j report.Job, save
 	}
 	later := p.later
 	later.Emit = func(e event.Event) {
-		if e.Type == event.CommitPublished {
+		switch e.Type {
+		case event.CommitPublished:
 			row.Commit, row.PullRequest = e.Published.Hash, e.Published.PullRequest
+		case event.CommentPosted:
+			row.Comment = e.Comment
+		case event.ForgeRequestEnded:
+			row.Requests = append(row.Requests, *e.ForgeRequest)
 		}
 		p.later.Emit(e)
 	}
-	err := later.Publish(ctx, row.Job, saved, row.Mode, p.facts(j))
+	var err error
+	if row.pushes {
+		err = later.Publish(ctx, row.Job, saved, row.Mode, p.facts(j))
+	}
+	if err == nil && row.left.Any() {
+		rest := savedjob.Rest{Left: row.left, Facts: p.facts(j), Findings: p.findings(row.Job), Policies: p.policies}
+		if row.PullRequest != nil {
+			rest.Pull = row.PullRequest.Number
+		}
+		if len(j.Output) > 0 && !bytes.Equal(j.Output, []byte("null")) {
+			rest.Output = p.known.JSON(j.Output)
+		}
+		err = later.PublishRest(ctx, row.Job, saved, rest)
+	}
 	if err != nil {
 		row.Result, row.Reason, row.exit = "failed", p.known.Text(err.Error()), event.ExitPublish
 		var f *publish.Failure
@@ -300,7 +336,7 @@ func (p *Publishing) one(ctx context.Context, row PublishRow, j report.Job, save
 		p.later.Emit(event.Event{Type: event.WarningIssued, Job: row.Job, Warning: &event.Warning{Message: "publish: " + row.Reason}})
 		return row
 	}
-	row.Result = "published"
+	row.Result, row.Reason = "published", ""
 	if saved.End.Outcome != event.Passed {
 		end := *saved.End
 		end.Outcome, end.Reason, end.Code, end.Cause, end.ExitCode = event.Passed, "", "", "", event.ExitOK
@@ -309,9 +345,14 @@ func (p *Publishing) one(ctx context.Context, row PublishRow, j report.Job, save
 	return row
 }
 
+// findings reports whether the output of a job has the schema of findings.
+func (p *Publishing) findings(job string) bool {
+	return slices.ContainsFunc(p.state.run.Jobs, func(j event.PlannedJob) bool { return j.ID == job && j.Findings })
+}
+
 // facts returns the contents of the texts of a job's pull request.
 func (p *Publishing) facts(j report.Job) publish.Facts {
-	f := publish.Facts{Run: p.state.run.ID, Task: j.Task, Session: &publish.Session{
+	f := publish.Facts{Run: p.state.run.ID, Name: p.known.Text(p.state.run.Name), Task: j.Task, Session: &publish.Session{
 		Summary: p.known.Text(j.FinalMessage), Model: j.Model, Profile: j.Profile, Turns: j.Turns, Denied: len(j.Denied), CostUSD: j.CostUSD,
 	}}
 	if by := p.state.run.StartedBy; by != nil {
@@ -370,7 +411,7 @@ func (p *Publishing) Print(out io.Writer) error {
 		if row.PullRequest != nil {
 			url = row.PullRequest.URL
 		}
-		cells := []string{row.Job, string(row.Mode), cmp.Or(row.Branch, "-"), row.Result, url}
+		cells := []string{row.Job, cmp.Or(string(row.Mode), "-"), cmp.Or(row.Branch, "-"), row.Result, url}
 		for i, cell := range cells {
 			cells[i] = printable.Line(cell, printable.Width)
 		}
