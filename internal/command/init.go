@@ -25,7 +25,7 @@ func initCommand(w world.World) *cli.Command {
 				Name: "from-opencode", Destination: &o.OpenCode, EnvVars: noVariable(),
 				Usage: "Convert opencode.json, opencode.jsonc and .opencode of DIR, list what could not be converted, and validate the result",
 			},
-			&cli.BoolFlag{Name: "github", Usage: "Write workflows for GitHub Actions: nightly care, comments, reviews, one run on demand, many repositories", Destination: &o.GitHub, EnvVars: noVariable()},
+			&cli.BoolFlag{Name: "github", Usage: "Write workflows for GitHub Actions: nightly care, comments, reviews, triage, on demand, many repositories", Destination: &o.GitHub, EnvVars: noVariable()},
 			&cli.BoolFlag{Name: "gitlab", Usage: "Write a pipeline for GitLab CI", Destination: &o.GitLab, EnvVars: noVariable()},
 			&cli.BoolFlag{Name: "cron", Usage: "Write a script, a crontab and units of systemd", Destination: &o.Cron, EnvVars: noVariable()},
 			&cli.BoolFlag{Name: "force", Usage: "Replace existing files", Destination: &o.Force, EnvVars: noVariable()},

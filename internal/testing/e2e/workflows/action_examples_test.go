@@ -25,7 +25,7 @@ import (
 // TestTheWorkflowsOfTheExamples holds the workflows of the examples to what
 // their readme promises; .github/action/lint checks their form.
 func TestTheWorkflowsOfTheExamples(t *testing.T) {
-	files := workflowFiles(t, "yml", 9)
+	files := workflowFiles(t, "yml", 10)
 	for _, file := range append(files, scripts.Root(t)+"/.github/workflows/ci.yml", scripts.Root(t)+"/.github/workflows/release.yml") {
 		var w struct {
 			Permissions map[string]string
@@ -71,7 +71,7 @@ func TestTheWorkflowsOfTheExamples(t *testing.T) {
 }
 
 func TestTheManifestsOfTheExamplesAreValid(t *testing.T) {
-	for _, file := range workflowFiles(t, "yaml", 8) {
+	for _, file := range workflowFiles(t, "yaml", 9) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			w := newWorkflow(t, map[string]string{"m.yaml": read(t, file)})
 			args := []string{"validate", "m.yaml"}

@@ -42,7 +42,7 @@ func workflowFiles(t *testing.T, ext string, count int) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, files...)
+		all = append(all, slices.DeleteFunc(files, func(name string) bool { return strings.HasSuffix(name, "-policy.yaml") })...)
 	}
 	if len(all) != count {
 		t.Fatal(all)
@@ -52,7 +52,7 @@ func workflowFiles(t *testing.T, ext string, count int) []string {
 
 func exampleWorkflows(t *testing.T) map[string]exampleWorkflow {
 	t.Helper()
-	files := workflowFiles(t, "yml", 9)
+	files := workflowFiles(t, "yml", 10)
 	all := map[string]exampleWorkflow{}
 	for _, file := range files {
 		var w exampleWorkflow
@@ -72,6 +72,7 @@ func TestTheExamplesHaveTheLeastPermissions(t *testing.T) {
 		"comment.yml work":    "contents: write, issues: write, pull-requests: write",
 		"evidence.yml attest": "attestations: write, id-token: write", "evidence.yml work": "contents: write",
 		"nightly.yml care": "contents: write", "on-demand.yml run": "contents: read", "review.yml review": "contents: read, pull-requests: write, security-events: write",
+		"triage.yml triage": "contents: read", "triage.yml publish": "contents: read, issues: write", // no job has a key of a model and may write
 	}
 	got := map[string]string{}
 	for file, w := range exampleWorkflows(t) {
@@ -114,7 +115,7 @@ func TestTheExamplesGiveNothingToStrangers(t *testing.T) {
 				}
 			}
 			for _, s := range job.Steps {
-				own := strings.HasPrefix(s.Uses, "millhand/millhand@")
+				own := strings.HasPrefix(s.Uses, "millhand/millhand@") || strings.HasPrefix(s.Run, "millhand publish ")
 				if (secretIn(s.With) || secretIn(s.Env)) && !own {
 					t.Errorf("%s: the step %s%s of %s gets a secret", file, s.Uses, s.Run, name)
 				}
