@@ -21,7 +21,7 @@ func (j *job) started(s *site.Site) {
 	j.Emit(event.Event{Type: event.JobStarted, JobStart: &event.JobStart{
 		Sandbox:   event.Sandbox{Level: j.opts.Sandbox.Level, FS: j.opts.Sandbox.FS, Net: j.opts.Sandbox.Net, PID: j.opts.Sandbox.PID, Reason: j.opts.Sandbox.Warning},
 		Workspace: s.Dir, Base: s.Base, BaseRef: s.Ref, Tree: s.Initial, Branch: s.Branch(), Repository: j.repository(s), Onto: j.Start.Onto.Commit,
-		Landing: j.landing(s), Remote: origin, Later: j.later(remoteOf(j, s)),
+		Landing: j.landing(s), Remote: origin, Later: j.later(remoteOf(j, s)), Watched: j.Watched(),
 	}})
 	if s.Complete() {
 		s.WarnOfUnread()

@@ -184,6 +184,7 @@ type Fork struct {
 	Left []Left `json:"left,omitempty"` // in the workspace of the job, by others than the agent
 
 	Untrusted *Untrusted `json:"untrusted,omitempty"` // that the copied conversation has read; nil for nothing
+	Watched   *Watched   `json:"watched,omitempty"`   // by all processes of that conversation
 }
 
 // Invocation is a command line of millhand run.
@@ -252,6 +253,7 @@ type JobStart struct {
 	Onto    string   `json:"onto,omitempty"`    // commit of the job that is rebased onto Base, or was; empty for none
 	Landing *Landing `json:"landing,omitempty"` // nil for a job that commits nothing
 	Later   *Later   `json:"later,omitempty"`   // nil for a job that publishes nothing else than its commit
+	Watched *Watched `json:"watched,omitempty"` // nil for a job that loses no right after untrusted content
 }
 
 // Landing is how a job saves its changes: what millhand publish requires in addition to
@@ -572,17 +574,6 @@ func (n *Network) Denial(who string) string {
 		text += "; " + who + n.Fix
 	}
 	return text
-}
-
-// Untrusted is the payload of untrusted: what a job has read first of what others have written, after which it
-// has the rights only that after_untrusted leaves. Call, Tool and Turn are empty if it was in a prompt.
-type Untrusted struct {
-	Turn int    `json:"turn"`           // of the session
-	Call string `json:"call,omitempty"` // id
-	Tool string `json:"tool,omitempty"` // of the call
-	What string `json:"what"`           // that was read
-
-	Publish string `json:"publish,omitempty"` // the most that is published since then; empty for no limit
 }
 
 // Warning is the payload of warning.

@@ -29,6 +29,7 @@ type Facts struct {
 	Hunks     *event.Hunks           // of the last attempt with ablate; nil for none
 	Final     string                 // the last message of the job's own session
 	Untrusted *event.Event           // that the job has read first; nil for nothing
+	Watched   *event.Watched         // by all processes of its conversation; nil if one did not note what it read
 	Escalated []event.Escalation     // since the job was started with its first attempt
 	Reviews   []event.Review         // of the changes, in the order of their events
 
@@ -120,7 +121,37 @@ func (j *Facts) started(e event.Event) {
 	if e.JobStart.Onto != "" && !j.continues(e.JobStart) {
 		j.Rebased = j.LastTurn()
 	}
+	j.Watched = e.JobStart.Watched
+	if j.Start != nil || j.Fork != nil {
+		j.Watched = both(j.watched(), e.JobStart.Watched)
+	}
 	j.Start, j.End = e.JobStart, nil
+}
+
+// watched is Watched before this process.
+func (j *Facts) watched() *event.Watched {
+	if j.Start == nil && j.Fork != nil {
+		return j.Fork.Watched
+	}
+	return j.Watched
+}
+
+// both returns what two processes have watched.
+func both(a, b *event.Watched) *event.Watched {
+	if a == nil || b == nil {
+		return nil
+	}
+	return &event.Watched{Files: slices.DeleteFunc(slices.Clone(a.Files), func(glob string) bool { return !slices.Contains(b.Files, glob) })}
+}
+
+// Unwatched reports whether the job's conversation may have read untrusted files, given by globs, or other untrusted content, without
+// that a process noted it.
+func (j *Facts) Unwatched(globs []string) bool {
+	if j.Fork == nil && j.LastTurn() == 0 {
+		return false
+	}
+	w := j.watched()
+	return w == nil || slices.ContainsFunc(globs, func(glob string) bool { return !slices.Contains(w.Files, glob) })
 }
 
 func (j *Facts) ended(e event.Event) {
@@ -141,6 +172,9 @@ func (j *Facts) attempted(e event.Event) {
 	}
 	if e.Attempt.Number == 1 {
 		j.Escalated = nil
+		if j.Fork == nil && j.Start != nil { // in a new conversation
+			j.Watched = j.Start.Watched
+		}
 	}
 	j.Attempts, j.Prompt, j.Comment = e.Attempt.Number, e.Attempt.Prompt, nil // it has another message
 	j.Hunks = nil

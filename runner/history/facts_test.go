@@ -269,3 +269,39 @@ func TestFactsHaveTheTrialsAndTheLastHunks(t *testing.T) {
 		t.Errorf("got %+v, %+v", j.Hunks, j.Trials)
 	}
 }
+
+func TestAConversationIsWatchedIfAllItsProcessesWatchIt(t *testing.T) {
+	start := func(w *event.Watched) event.Event {
+		return event.Event{Type: event.JobStarted, JobStart: &event.JobStart{Watched: w}}
+	}
+	attempt := event.Event{Type: event.AttemptStarted, Session: "r/a", Attempt: &event.Attempt{Number: 1}}
+	turn := event.Event{Type: event.TurnStarted, Session: "r/a", Turn: &event.Turn{Number: 1}}
+	both, one, none := &event.Watched{Files: []string{"a", "b"}}, &event.Watched{Files: []string{"a"}}, (*event.Watched)(nil)
+	for name, c := range map[string]struct {
+		fork   *event.Fork
+		events []event.Event
+		want   bool // the next process has to know that something may have been read
+	}{
+		"not started":                    {nil, nil, false},
+		"without a turn":                 {nil, []event.Event{start(none)}, false},
+		"not watched":                    {nil, []event.Event{start(none), attempt, turn}, true},
+		"watched":                        {nil, []event.Event{start(both), attempt, turn}, false},
+		"with fewer files":               {nil, []event.Event{start(one), attempt, turn}, true},
+		"not watched at first":           {nil, []event.Event{start(none), attempt, turn, start(both), turn}, true},
+		"not watched later":              {nil, []event.Event{start(both), attempt, turn, start(none), turn}, true},
+		"with fewer files later":         {nil, []event.Event{start(both), attempt, turn, start(one), turn}, true},
+		"started again":                  {nil, []event.Event{start(none), attempt, turn, start(both), attempt, turn}, false},
+		"a fork":                         {&event.Fork{}, nil, true},
+		"a fork of a watched one":        {&event.Fork{Watched: both}, nil, false},
+		"a fork of one with fewer files": {&event.Fork{Watched: one}, []event.Event{start(both), attempt, turn}, true},
+		"a fork that is not watched":     {&event.Fork{Watched: both}, []event.Event{start(none), attempt, turn}, true},
+	} {
+		j := &Facts{Fork: c.fork, Sessions: map[string]*Session{}}
+		for _, e := range c.events {
+			j.Add(e)
+		}
+		if got := j.Unwatched([]string{"a", "b"}); got != c.want {
+			t.Errorf("%s: %t, want %t", name, got, c.want)
+		}
+	}
+}

@@ -64,7 +64,7 @@ func NewFork(past *history.Past, q Request) (*Fork, error) {
 		f.from.Prompt = cmp.Or(q.Prompt, point.Prompt)
 		f.entries = point.State.History
 	}
-	f.from.Tree, f.from.Untrusted = cmp.Or(f.from.Tree, was.FirstTree()), was.UntrustedUntil(past.Run.ID+"/"+q.Job, point.Turn)
+	f.from.Tree, f.from.Untrusted, f.from.Watched = cmp.Or(f.from.Tree, was.FirstTree()), was.UntrustedUntil(past.Run.ID+"/"+q.Job, point.Turn), was.Watched
 	return f, nil
 }
 

@@ -60,6 +60,8 @@ func (j *Job) readBefore() (m untrusted.Mark, found bool) {
 		u, session = past.Untrusted.Untrusted, past.Untrusted.Session
 	case past.Fork != nil && past.Fork.Untrusted != nil:
 		u, session = past.Fork.Untrusted, j.SessionID(j.Spec.ID)
+	case past.Unwatched(j.Spec.Untrusted):
+		return untrusted.Mark{Session: j.SessionID(j.Spec.ID), Why: "earlier conversation, of which nothing is known"}, true
 	default:
 		return m, false
 	}
@@ -73,7 +75,9 @@ func (j *Job) Marked(m untrusted.Mark) {
 }
 
 func (j *Job) reportMark(m untrusted.Mark) {
-	u := event.Untrusted{Turn: m.Turn, Call: m.Call, Tool: m.Tool, What: m.Why, Publish: string(j.Spec.AfterUntrusted.Publish)}
+	a, l := j.Spec.AfterUntrusted, j.Untrusted.Limits
+	u := event.Untrusted{Turn: m.Turn, Call: m.Call, Tool: m.Tool, What: m.Why, Publish: string(a.Publish)}
+	u.Revoked = &event.Revoked{Network: a.Network, MCP: a.MCP, Bash: string(a.Bash), Servers: l.Servers, Remote: l.Remote, Source: a.Source}
 	j.opts.Emit(event.Event{Type: event.UntrustedRead, Job: j.Spec.ID, Session: m.Session, Untrusted: &u})
 }
 
@@ -139,6 +143,14 @@ func (j *Job) CheckTrust() *ending.Stop {
 		return nil
 	}
 	return &ending.Stop{Code: event.CodeDenied, Detail: fmt.Sprintf("after_untrusted (%s) removes rights of programs, which needs a sandbox of level A or B, and this machine or --sandbox has %s: use --sandbox auto or require, or remove network and bash from after_untrusted", a.Source, j.opts.Level)}
+}
+
+// Watched returns what the start of the job records of that; nil for a job that loses no right.
+func (j *Job) Watched() *event.Watched {
+	if j.Untrusted == nil {
+		return nil
+	}
+	return &event.Watched{Files: j.Spec.Untrusted}
 }
 
 // Reaching returns a function that passes on the connections of commands, of which one that is not denied marks the job.
