@@ -1,6 +1,12 @@
 package tasks
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/millhand/millhand/internal/permission/policy"
+)
 
 // AfterUntrusted are the rights that a job loses once one of its sessions has read untrusted content.
 type AfterUntrusted struct {
@@ -9,6 +15,34 @@ type AfterUntrusted struct {
 	Bash    BashLimit   // "" for none
 	Publish PublishMode // the most that is published; "" for no limit
 	Source  string      `json:"-"` // where it is defined: FILE:LINE
+}
+
+// Revoked returns the rights that are lost, by key, as they are written.
+func (a AfterUntrusted) Revoked() map[string]string {
+	all := map[string]string{}
+	if a.Network {
+		all["network"] = "deny"
+	}
+	if a.MCP {
+		all["mcp"] = "none"
+	}
+	if a.Bash != "" {
+		all["bash"] = string(a.Bash)
+	}
+	if a.Publish != "" {
+		all["publish"] = string(a.Publish)
+	}
+	return all
+}
+
+// String returns the rights with where they are defined.
+func (a AfterUntrusted) String() string {
+	var list []string
+	for key, value := range a.Revoked() {
+		list = append(list, key+": "+value)
+	}
+	slices.Sort(list)
+	return fmt.Sprintf("{%s} (%s)", strings.Join(list, ", "), a.Source)
 }
 
 // BashLimit is what commands of an agent may not do any more.
@@ -22,6 +56,43 @@ const (
 
 // LimitedModes are the values of after_untrusted.publish, from the most that is published to the least.
 func LimitedModes() []PublishMode { return []PublishMode{PublishPush, PublishBranch, PublishPatch} }
+
+// LimitedBash are the values of after_untrusted.bash, from the least that is revoked to the most.
+func LimitedBash() []BashLimit { return []BashLimit{BashReadonly, BashNone} }
+
+// AtLeast returns the job as one that loses at least what policies revoke: its manifest can only revoke more.
+func (j Job) AtLeast(all []policy.AfterUntrusted) Job {
+	for _, p := range all {
+		j.AfterUntrusted, j.Untrusted = j.AfterUntrusted.AtLeast(p), slices.Concat(j.Untrusted, p.Files)
+	}
+	return j
+}
+
+// AtLeast returns the rights that are lost with those that a policy revokes; nil loses none.
+func (a *AfterUntrusted) AtLeast(p policy.AfterUntrusted) *AfterUntrusted {
+	var own AfterUntrusted
+	if a != nil {
+		own = *a
+	}
+	both := own
+	both.Network, both.MCP = own.Network || p.Network, own.MCP || p.MCP
+	both.Bash, both.Publish = stricter(LimitedBash(), own.Bash, p.Bash), stricter(LimitedModes(), own.Publish, p.Publish)
+	switch {
+	case a == nil:
+		both.Source = p.Source
+	case both != own:
+		both.Source += ", " + p.Source
+	}
+	return &both
+}
+
+// stricter returns the later of two values in an order; "", which revokes nothing, is before all.
+func stricter[T ~string](order []T, own T, least string) T {
+	if slices.Index(order, T(least)) > slices.Index(order, own) {
+		return T(least)
+	}
+	return own
+}
 
 // Limits reports whether the job publishes more than the rights allow that are left.
 func (a *AfterUntrusted) Limits(j *Job) bool {

@@ -145,7 +145,7 @@ func (b *builder) assemble(paths []string, drafts []*draft) *tasks.Plan {
 	}
 	p.Jobs = make([]tasks.Job, len(drafts))
 	for i, d := range drafts {
-		p.Jobs[i] = d.job
+		p.Jobs[i] = d.job.AtLeast(p.Policies.AfterUntrusted()) // the hash is that of the manifest: policies differ between machines
 		p.Jobs[i].Index, p.Jobs[i].Hash = i+1, d.hash()
 		p.Jobs[i].Beside = beside(p.Policies, d.task.Manifest.Src)
 	}

@@ -162,7 +162,10 @@ var policySamples = map[string]mapNode{
 	"paths":       {"paths": []any{"one"}},
 	"budget":      {"budget": mapNode{"run": 1}},
 	"requests":    {"requests": mapNode{"issue": mapNode{"max": 1}}},
-	"prices":      samples["prices"],
+	"untrusted":   {"untrusted": []any{"vendor/**"}, "after_untrusted": mapNode{"network": "deny"}},
+
+	"after_untrusted": {"after_untrusted": mapNode{"network": "deny"}},
+	"prices":          samples["prices"],
 }
 
 // neededKeys are the keys that every mapping at a path needs, beyond required ones.

@@ -5,7 +5,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/manifest"
 )
 
 func TestRightsAfterUntrustedContent(t *testing.T) {
@@ -51,5 +53,39 @@ func TestMistakesInRightsAfterUntrustedContent(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, lines(t, err)); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+}
+
+func TestAPolicyRevokesRightsOfEachJob(t *testing.T) {
+	dir := dirWith(t, map[string]string{
+		"m.yaml": head + "tasks:\n  - {id: a, prompt: p, untrusted: [own], after_untrusted: {publish: patch}}\n  - {id: b, prompt: p}\n",
+		"p.yaml": "version: 1\nafter_untrusted: {network: deny, publish: push}\nuntrusted: [\"vendor/**\"]\n",
+	})
+	opts := options(dir)
+	without, err := Load(t.Context(), []string{"m.yaml"}, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := manifest.LoadPolicy(t.Context(), "p.yaml", opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts.Policies = policy.Set{p}
+	plan, err := Load(t.Context(), []string{"m.yaml"}, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []*tasks.AfterUntrusted{
+		{Network: true, Publish: tasks.PublishPatch, Source: "m.yaml:4, p.yaml:2"},
+		{Network: true, Publish: tasks.PublishPush, Source: "p.yaml:2"},
+	}
+	files := [][]string{{"own", "vendor/**"}, {"vendor/**"}}
+	for i, j := range plan.Jobs {
+		if diff := cmp.Diff(want[i], j.AfterUntrusted) + cmp.Diff(files[i], j.Untrusted); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", j.ID, diff)
+		}
+		if j.Hash != without.Jobs[i].Hash || plan.Hash != without.Hash {
+			t.Errorf("%s: the hash depends on the policies of this machine", j.ID)
+		}
 	}
 }

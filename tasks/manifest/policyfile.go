@@ -28,6 +28,9 @@ type policyFile struct {
 	policy.Policy
 	loader *Loader
 	src    *form.Source
+
+	untrusted []string   // globs of files
+	foreign   form.Value // of untrusted, if given
 }
 
 // LoadPolicy reads a policy file. Its error is a [problem.List]: what can't be
@@ -65,6 +68,10 @@ func (p *policyFile) read(v form.Value) {
 		}
 	}
 	p.keys().Read(v)
+	checkUntrusted(p.foreign, p.AfterUntrusted != nil)
+	if p.AfterUntrusted != nil {
+		p.AfterUntrusted.Files = p.untrusted
+	}
 }
 
 // registries are the hosts that packages come from: those of the package managers that a
@@ -216,6 +223,8 @@ func (p *policyFile) keys() form.Table {
 		{Name: "actors", Field: p.names(policy.Actors, form.String), Doc: "People who may start runs by events"},
 		{Name: "sandbox", Field: form.Field{Type: form.Type{Name: "enum", Values: []string{"require"}}, Read: p.requireSandbox}, Doc: "require: refuse to run below sandbox level A"},
 		{Name: "protect", Field: form.Into(&p.Protect, protectForm), Doc: "Globs of paths that nothing may change"},
+		{Name: policy.AfterUntrustedKey, Field: form.Field{Type: untrustedForm.Type, Read: p.readUntrusted}, Doc: "Rights that every job loses at least once a session has read untrusted content, as in tasks"},
+		{Name: policy.UntrustedKey, Field: form.Noting(&p.foreign, form.Into(&p.untrusted, form.ListOf(form.Glob))), Doc: "Globs of files whose content is untrusted, in addition to those of tasks"},
 		{Name: "budget", Field: form.Field{Type: form.TypeOf((*policyFile).budgetKeys), Read: p.readBudget}, Doc: "Cost limits that no manifest can raise"},
 		{Name: "prices", Field: form.Field{Type: pricesForm.Type, Read: p.readPrices}, Doc: "Prices of models, which replace all others"},
 		{Name: "setup", Field: p.words(policy.Setup, map[string][]string{"allow": everything, "deny": nil}, nil), Doc: "Whether tasks may have setup commands and scripts"},

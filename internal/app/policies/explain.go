@@ -21,6 +21,8 @@ import (
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/runner/confinement"
+	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tools/untrusted"
 )
 
 // Test tests the examples of the policies of manifests, and prints how many there are.
@@ -74,12 +76,35 @@ func Explain(ctx context.Context, w world.World, o ExplainOptions) error {
 	for _, each := range decisions {
 		fmt.Fprintf(w.Out, "  %-5s  %s\n", each.Effect, printable.Text(each.Because()))
 	}
+	if err := explainAfterUntrusted(ctx, w, o, j, profile, d); err != nil {
+		return err
+	}
 	if d.Nearest != "" {
 		fmt.Fprintf(w.Out, "allowed instead: %s\n", printable.Text(d.Nearest))
 	}
 	if !d.Allowed() {
 		return fault.Silent(event.ExitPolicy)
 	}
+	return nil
+}
+
+// explainAfterUntrusted prints the decision on a call that is allowed for jobs that have read untrusted content, if policies revoke rights then.
+func explainAfterUntrusted(ctx context.Context, w world.World, o ExplainOptions, j *Judge, p permission.Profile, d permission.Decision) error {
+	opts, err := load.TaskOptions(ctx, w, o.PolicyOptions)
+	if err != nil {
+		return err
+	}
+	left := tasks.Job{}.AtLeast(opts.Policies.AfterUntrusted()).AfterUntrusted
+	if left == nil || !d.Allowed() {
+		return nil
+	}
+	read := untrusted.Job{Limits: untrusted.Limits{Network: left.Network, Bash: left.Bash == tasks.BashNone, Source: left.Source}}
+	read.Restore(untrusted.Mark{})
+	then, err := j.All(read.Limited(p), o.Tool, o.Subject)
+	if err != nil {
+		return fault.Wrap(event.ExitUsage, err)
+	}
+	fmt.Fprintf(w.Out, "after untrusted content: %s; after_untrusted: %s\n", Overall(then).Effect, printable.Text(left.String()))
 	return nil
 }
 

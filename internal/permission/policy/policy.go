@@ -89,6 +89,8 @@ type Policy struct {
 	Run, Day   Cap                    // maximum cost of one run, and of all runs of a day
 	Prices     map[string]money.Price // of models, overriding all others
 	Requests   *Requests              // nil for no limit
+
+	AfterUntrusted *AfterUntrusted // nil for no right that is lost
 }
 
 // Set is the list of all policies in effect; the strictest decides.

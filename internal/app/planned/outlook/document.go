@@ -48,6 +48,16 @@ type (
 		Publish  string            `json:"publish"`
 		MaxCost  *money.USD        `json:"max_cost_usd"` // of the job; null as above
 		Note     *note             `json:"note"`         // null if the job runs
+
+		AfterUntrusted *afterDocument `json:"after_untrusted,omitempty"` // absent if the job loses no right
+	}
+	afterDocument struct {
+		Network   string   `json:"network,omitempty"`
+		Publish   string   `json:"publish,omitempty"`
+		MCP       string   `json:"mcp,omitempty"`
+		Bash      string   `json:"bash,omitempty"`
+		Untrusted []string `json:"untrusted"` // globs
+		Source    string   `json:"source"`    // lines of the manifest and of policies
 	}
 	contextDocument struct {
 		Parts  []tasks.ContextPart `json:"parts"`
@@ -109,6 +119,10 @@ func jobJSON(j tasks.Job) jobDocument {
 	}
 	if j.Script != nil {
 		doc.Script = new(j.Script.File)
+	}
+	if a := j.AfterUntrusted; a != nil {
+		rights := a.Revoked()
+		doc.AfterUntrusted = &afterDocument{rights["network"], rights["publish"], rights["mcp"], rights["bash"], append([]string{}, j.Untrusted...), a.Source}
 	}
 	for _, v := range j.Verify {
 		doc.Verify = append(doc.Verify, verifyDocument{v.Name, v.Run, limitOf(v.Time)})

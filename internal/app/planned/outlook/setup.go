@@ -108,17 +108,36 @@ func missingSetup(w world.World, j tasks.Job) (file, setup string) {
 	return strings.Join(files, ", "), strings.Join(commands, ", ")
 }
 
-// printSetups prints what setup commands may reach, once for all jobs for which it is the
-// same.
+// printSetups prints what setup commands may reach.
 func printSetups(out io.Writer, plan *tasks.Plan, notes map[string]setupNote) error {
+	return printGroups(out, plan, "setup of %s may reach %s\n", func(j tasks.Job) string {
+		n, ok := notes[j.ID]
+		if !ok || len(n.Hosts) == 0 && n.Output == "" {
+			return ""
+		}
+		return n.String()
+	})
+}
+
+// printAfterUntrusted prints which rights jobs lose.
+func printAfterUntrusted(out io.Writer, plan *tasks.Plan) error {
+	return printGroups(out, plan, "after untrusted content %s is limited to %s\n", func(j tasks.Job) string {
+		if j.AfterUntrusted == nil {
+			return ""
+		}
+		return j.AfterUntrusted.String()
+	})
+}
+
+// printGroups prints a text about jobs, once for all jobs for which it is the same; "" is not printed.
+func printGroups(out io.Writer, plan *tasks.Plan, format string, about func(tasks.Job) string) error {
 	var texts []string
 	jobs := map[string][]string{}
 	for _, j := range plan.Jobs {
-		n, ok := notes[j.ID]
-		if !ok || len(n.Hosts) == 0 && n.Output == "" {
+		text := about(j)
+		if text == "" {
 			continue
 		}
-		text := n.String()
 		if jobs[text] == nil {
 			texts = append(texts, text)
 		}
@@ -130,7 +149,7 @@ func printSetups(out io.Writer, plan *tasks.Plan, notes map[string]setupNote) er
 		if more := len(list) - 3; more > 0 {
 			of += fmt.Sprintf(" and %d more", more)
 		}
-		if _, err := fmt.Fprintf(out, "setup of %s may reach %s\n", of, printable.Line(text, 1000)); err != nil {
+		if _, err := fmt.Fprintf(out, format, of, printable.Line(text, 1000)); err != nil {
 			return err
 		}
 	}
