@@ -50,6 +50,7 @@ type Outcome struct {
 	Bytes     int64  // size of the full output
 	Truncated bool
 	Cached    bool // the result is that of an earlier identical call
+	Diagnosed bool // language servers have added errors to the result
 	// Attachments are sent to the model in addition to the text.
 	Attachments []Attachment
 }
@@ -93,6 +94,7 @@ func (r *Registry) run(ctx context.Context, env *Env, call Call, running func(ti
 	if out.Input = before; before != "" {
 		call.Input = before
 	}
+	env.readHooks(call.ID, out.Tool, refused != nil)
 	if refused != nil {
 		return deny(out, *refused)
 	}
@@ -105,6 +107,7 @@ func (r *Registry) run(ctx context.Context, env *Env, call Call, running func(ti
 	out.Decision = &d
 	if d.Allowed() {
 		d = env.Hooks.Ask(ctx, hookCall(out.Tool, call), d, pending.Needs)
+		env.readHooks(call.ID, out.Tool, !d.Allowed())
 	}
 	if !d.Allowed() {
 		return deny(out, d)
@@ -130,9 +133,11 @@ func (r *Registry) run(ctx context.Context, env *Env, call Call, running func(ti
 		}
 		return finish(env, out, res)
 	})
-	env.Untrusted.Read(call.ID, out.Tool, env.Untrusted.After(t.Spec(), out.Metadata))
+	env.Untrusted.Read(call.ID, out.Tool, env.Untrusted.After(t.Spec(), out.Metadata, out.Diagnosed))
 	out.Input = before // also of a result from the cache
-	return env.after(ctx, call, out)
+	shown := env.after(ctx, call, out)
+	env.readHooks(call.ID, out.Tool, shown.Output != out.Output)
+	return shown
 }
 
 // prepare lets a tool read its arguments.
@@ -187,7 +192,7 @@ func finish(env *Env, out Outcome, res Result) Outcome {
 	if res.Extension != "" {
 		out.Extension = res.Extension
 	}
-	out.Metadata = res.Metadata
+	out.Metadata, out.Diagnosed = res.Metadata, res.Diagnosed
 	out.Attachments = res.Attachments
 	out.Output, out.Truncated = strings.ToValidUTF8(res.Output, "\uFFFD"), res.Cut
 	out.Bytes = max(res.Bytes, int64(len(res.Output)))

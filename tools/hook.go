@@ -41,6 +41,13 @@ func (env *Env) after(ctx context.Context, call Call, out Outcome) Outcome {
 	return out
 }
 
+// readHooks marks the job if hooks around a call have printed something that a session is shown.
+func (env *Env) readHooks(call, tool string, shown bool) {
+	if len(env.Hooks) > 0 {
+		env.Untrusted.Read(call, tool, env.Untrusted.OfOutput("hook", shown))
+	}
+}
+
 func hookCall(tool string, call Call) HookCall {
 	return HookCall{ID: call.ID, Tool: tool, Input: json.RawMessage(call.Input)}
 }

@@ -217,7 +217,7 @@ func (w *work) attempt(ctx context.Context, main *open, text string) (last sessi
 	first := w.result.Attempts == 1 && !w.continued
 	if !first {
 		if text != w.job.History.Asked() {
-			w.site.Sandboxes.ReadOutput(text)
+			w.site.Sandboxes.ReadOutput("command", true)
 		}
 		text = main.prompted(ctx, text) // before the event, which a resumed run compares with the conversation
 	}
@@ -233,8 +233,9 @@ func (w *work) attempt(ctx context.Context, main *open, text string) (last sessi
 			}
 			text += of
 		}
-		w.site.Sandboxes.ReadOutput(commands.BaselineText(w.baseline, w.job.opts.Dir) + w.scriptText)
-		text = main.prompted(ctx, text+commands.BaselineText(w.baseline, w.job.opts.Dir)+landing.Scope(w.job.Spec.Change)+w.scriptText)
+		baseline := commands.BaselineText(w.baseline, w.job.opts.Dir)
+		w.site.Sandboxes.ReadOutput("command", baseline+w.scriptText != "")
+		text = main.prompted(ctx, text+baseline+landing.Scope(w.job.Spec.Change)+w.scriptText)
 	}
 	return main.run(ctx, text), nil
 }

@@ -78,7 +78,13 @@ func (x *extensions) tools(ctx context.Context, env *tools.Env, s sessionSpec) (
 	}
 	all, err := tools.For(env, more...)
 	if err == nil && follows {
-		all.Follow(func(ctx context.Context) ([]tools.Tool, int) { return x.set.Refresh(ctx, session, agent) })
+		all.Follow(func(ctx context.Context) ([]tools.Tool, int) {
+			current, version := x.set.Refresh(ctx, session, agent)
+			if version > 0 {
+				x.job.Read("tools that an MCP server describes in another way since the job started")
+			}
+			return current, version
+		})
 		all.Refresh(ctx)
 	}
 	return all, err

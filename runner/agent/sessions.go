@@ -201,6 +201,8 @@ func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuatio
 	}
 	window, output := w.job.run.equipment.window(s)
 	chat := w.extensions.set.Chat(w.job.SessionID(s.name), s.task.Agent, s.task.ModelName)
+	boxes := &w.site.Sandboxes
+	chat.Prompt, chat.System, chat.Messages, chat.Summary = site.Noting(boxes, chat.Prompt), site.Noting(boxes, chat.System), site.Noting(boxes, chat.Messages), site.Noting(boxes, chat.Summary)
 	if chat.Prompt != nil {
 		o.prompt = func(ctx context.Context, text string) string {
 			made := chat.Prompt(ctx, text)

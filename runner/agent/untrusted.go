@@ -20,6 +20,7 @@ func (x *extensions) watchUntrusted() {
 			x.set.Pause()
 		}
 	}
+	u.Find = x.site.Sandboxes.FindUntrusted
 	x.job.MarkStart()
 }
 

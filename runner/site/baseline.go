@@ -11,6 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/runner/commands"
+	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
 )
@@ -47,6 +48,9 @@ func (r Verifier) key() string {
 	s := r.Site
 	j := s.job
 	if s.InPlace || s.Hooks.Has(tasks.JobStart) { // which know the job
+		return ""
+	}
+	if j.Untrusted != nil && (len(j.Spec.Setup) > 0 || confinement.HasNetwork(j.Spec.Profile)) { // which has to know its connections
 		return ""
 	}
 	l := j.Spec.Limits

@@ -90,6 +90,7 @@ func (r Verifier) checkOut(ctx context.Context, c *checkout, dir string) error {
 	if err != nil {
 		return err
 	}
+	g.Tell = j.Reaching(g.Tell)
 	g.Readable, g.Caches = s.Tree.Git.Objects.Dirs(), dir+".caches"
 	if s.Sandboxes.Own != nil {
 		g.Modules = s.Sandboxes.Own.Modules // the change could name others

@@ -37,6 +37,9 @@ func (r JobHooks) start(ctx context.Context) *ending.Stop {
 				return nil, nil, err
 			}
 			g.Within, g.Fail = s.Sandboxes.Own, g.Spared(h.Optional)
+			if h.On == tasks.BeforeTool || h.On == tasks.AfterTool { // sessions are shown what others print nowhere
+				g.Tell = j.Reaching(g.Tell)
+			}
 			h.Workspace = h.Workspace || j.Spec.Script != nil // the script, or a hook before the commit, changes files
 			return confinement.LaunchHook(ctx, g, h, j.opts.Work, j.Spec.ID)
 		},

@@ -28,10 +28,16 @@ type Sandboxes struct {
 	Own      *confinement.Confinement            // of the task's own commands; nil before open, or until it is needed
 	OnDemand func() *ending.Stop                 // opens it when it is needed; nil: it was opened
 	mu       sync.Mutex                          // of own, if it is opened on demand, and narrower
-	found    sync.Once                           // see FindUntrusted
 	narrower map[string]*confinement.Confinement // of agents with more restricted profiles, by name
 
 	concealed []string // untrusted files and directories that are hidden from commands
+}
+
+// hides returns the untrusted files and directories that are hidden from commands.
+func (b *Sandboxes) hides() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.concealed
 }
 
 // open opens the job's sandbox. If only calls of the model run commands, the first call opens it: a
@@ -96,8 +102,11 @@ func (b *Sandboxes) Of(ctx context.Context, narrowed string, p permission.Profil
 	j := b.site.job
 	runs := len(j.Plan.Tools) > 0 || !p.Hides("bash")
 	locked := runs && !granted && (!p.MayChange() || j.Untrusted.Is() && j.Spec.AfterUntrusted.Bash != "")
-	concealed := runs && j.Untrusted.Armed() && len(b.concealed) > 0
-	if narrowed == "" && !locked && !concealed {
+	var concealed []string
+	if runs && j.Untrusted.Armed() {
+		concealed = b.hides()
+	}
+	if narrowed == "" && !locked && len(concealed) == 0 {
 		return b.Own, nil
 	}
 	return b.below(ctx, narrowed, p, locked, concealed)
@@ -105,14 +114,14 @@ func (b *Sandboxes) Of(ctx context.Context, narrowed string, p permission.Profil
 
 // below returns the sandbox of a profile below the job's, with a read-only workspace if it is
 // locked, and without untrusted files if they are concealed. There is one for each user of it, which the job closes.
-func (b *Sandboxes) below(ctx context.Context, of string, p permission.Profile, locked, concealed bool) (*confinement.Confinement, error) {
+func (b *Sandboxes) below(ctx context.Context, of string, p permission.Profile, locked bool, concealed []string) (*confinement.Confinement, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if locked {
 		of += "(read-only)"
 	}
-	if concealed {
-		of += "(concealed)"
+	if len(concealed) > 0 {
+		of += "(without " + strings.Join(concealed, "\x00") + ")"
 	}
 	if c := b.narrower[of]; c != nil {
 		return c, nil
@@ -125,9 +134,7 @@ func (b *Sandboxes) below(ctx context.Context, of string, p permission.Profile, 
 	if locked {
 		g.LockAll()
 	}
-	if concealed {
-		g.Hidden = append(g.Hidden, b.concealed...)
-	}
+	g.Hidden = append(g.Hidden, concealed...)
 	c, err := confinement.Open(ctx, g)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"reflect"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
@@ -172,39 +173,51 @@ const maxConcealed = 200
 // errTooMany stops the search for untrusted files.
 var errTooMany = errors.New("too many untrusted files")
 
-// FindUntrusted finds the untrusted files of the workspace, once. Until a session has read one, the sandbox hides them
+// FindUntrusted finds the untrusted files that are in the workspace now. Until a session has read one, the sandbox hides them
 // from its commands, if it can.
 func (b *Sandboxes) FindUntrusted() {
-	b.found.Do(func() {
-		s, j := b.site, b.site.job
-		if !j.Untrusted.Armed() || len(j.Spec.Untrusted) == 0 {
-			return
-		}
-		root := s.Space.Dir()
-		err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
-			rel, _ := filepath.Rel(root, name)
-			switch {
-			case err != nil:
-				return err
-			case rel == ".":
-			case d.IsDir() && d.Name() == ".git":
-				return fs.SkipDir
-			case j.Untrusted.Matches(filepath.ToSlash(rel)):
-				if b.concealed = append(b.concealed, name); len(b.concealed) > maxConcealed {
-					return errTooMany
-				}
-				if d.IsDir() {
-					return fs.SkipDir
-				}
-			}
+	s, j := b.site, b.site.job
+	switch {
+	case !j.Untrusted.Armed() || len(j.Spec.Untrusted) == 0:
+		return
+	case !s.Usable(): // no command has run
+		j.Untrusted.Found(true, false)
+		return
+	}
+	found, err := j.untrustedIn(s.Space.Dir())
+	hidden := err == nil && j.opts.Level == sandbox.Full
+	j.Untrusted.Found(err != nil || len(found) > 0, hidden)
+	if !hidden {
+		found = nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.concealed = found
+}
+
+// untrustedIn returns the untrusted files and directories in a directory.
+func (j *Job) untrustedIn(root string) (found []string, err error) {
+	err = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		rel, _ := filepath.Rel(root, name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && rel != ".": // removed meanwhile
 			return nil
-		})
-		hidden := err == nil && j.opts.Level == sandbox.Full
-		j.Untrusted.Found(err != nil || len(b.concealed) > 0, hidden)
-		if !hidden {
-			b.concealed = nil
+		case err != nil:
+			return err
+		case rel == ".":
+		case d.IsDir() && d.Name() == ".git":
+			return fs.SkipDir
+		case j.Untrusted.Matches(filepath.ToSlash(rel)):
+			if found = append(found, name); len(found) > maxConcealed {
+				return errTooMany
+			}
+			if d.IsDir() {
+				return fs.SkipDir
+			}
 		}
+		return nil
 	})
+	return found, err
 }
 
 // Confined returns what confines the commands of a session, whose sandbox is that of Of: of a task with after_untrusted, one
@@ -229,11 +242,28 @@ func (b *Sandboxes) Confined(box *confinement.Confinement, narrowed string, p pe
 	}
 }
 
-// ReadOutput marks the job if an output of the manifest's commands can have untrusted content, which a prompt contains.
-func (b *Sandboxes) ReadOutput(output string) {
-	if j := b.site.job; j.Untrusted.Armed() && output != "" {
+// ReadOutput marks the job if what a program of the manifest has printed can be untrusted, and is shown in a prompt.
+func (b *Sandboxes) ReadOutput(program string, shown bool) {
+	j := b.site.job
+	if shown {
 		b.FindUntrusted()
-		j.read(j.Untrusted.OfOutput())
+	}
+	j.Read(j.Untrusted.OfOutput(program, shown))
+}
+
+// Noting returns what plugins change of a session, such as a prompt, as one that marks the job if they have changed it: they can have
+// read untrusted content.
+func Noting[T any](b *Sandboxes, change func(context.Context, T) T) func(context.Context, T) T {
+	j := b.site.job
+	if change == nil || j.Untrusted == nil {
+		return change
+	}
+	return func(ctx context.Context, was T) T {
+		made := change(ctx, was)
+		if j.Untrusted.Armed() {
+			b.ReadOutput("plugin", !reflect.DeepEqual(made, was))
+		}
+		return made
 	}
 }
 
@@ -242,13 +272,13 @@ func (b *Sandboxes) ReadOutput(output string) {
 func (j *Job) ReadNotes(names ...string) {
 	for _, name := range names {
 		if j.Untrusted.Matches(name) {
-			j.read("untrusted instructions " + name)
+			j.Read("untrusted instructions " + name)
 		}
 	}
 }
 
-// read marks the job with what none of its calls has read.
-func (j *Job) read(why string) {
+// Read marks the job with what none of its calls has read; an empty reason does nothing.
+func (j *Job) Read(why string) {
 	if j.Untrusted != nil {
 		(untrusted.Reader{Job: j.Untrusted, Session: j.SessionID(j.Spec.ID)}).Read("", "", why)
 	}

@@ -208,7 +208,8 @@ func (env Env) Checked(ctx context.Context, paths []workspace.Path, change func(
 	after := env.Servers.Edit(ctx, edited)
 	res, err := change()
 	if err == nil {
-		res.Output += env.errorsText(after(ctx), len(edited))
+		text := env.errorsText(after(ctx), len(edited))
+		res.Output, res.Diagnosed = res.Output+text, text != ""
 	}
 	return res, err
 }

@@ -73,6 +73,7 @@ type Result struct {
 	Cut         bool   // with Bounded: something was omitted
 	Bytes       int64  // size of the full output if Output is truncated
 	Extension   string // name of the program that ran the call, if the tool has several; see [Spec]
+	Diagnosed   bool   // language servers have added errors to Output
 }
 
 // Attachment is a file sent to the model unchanged.

@@ -58,6 +58,9 @@ type Job struct {
 	// Marked is called once, with the first mark: before the call goes on that reads a file, and after one whose
 	// result is from elsewhere.
 	Marked func(Mark)
+	// Find finds the untrusted files that are there now, and calls Found. It is called before each command, because an earlier one can
+	// have made some; nil: they are known.
+	Find func()
 
 	mu      sync.Mutex
 	mark    *Mark
@@ -189,14 +192,17 @@ func (j *Job) Before(spec tool.Spec, p tool.Pending) string {
 			return "untrusted files of " + name
 		}
 	}
+	if j.Find != nil && runsCommands(spec.Name) {
+		j.Find()
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	switch {
+	case spec.Name == "bash" && runsGit(p.Needs): // also those that are only in its history
+		return "git shows untrusted files"
 	case !j.present:
 	case spec.Name == "lsp":
 		return "the language server reads untrusted files"
-	case spec.Name == "bash" && runsGit(p.Needs):
-		return "git shows untrusted files"
 	case !j.hidden && runsCommands(spec.Name):
 		return "commands can read untrusted files"
 	}
@@ -225,8 +231,8 @@ func runsGit(needs []permission.Request) bool {
 	return false
 }
 
-// After returns why the result of a call is untrusted; "" if it is not.
-func (j *Job) After(spec tool.Spec, m tool.Metadata) string {
+// After returns why the result of a call is untrusted, to which language servers may have added errors; "" if it is not.
+func (j *Job) After(spec tool.Spec, m tool.Metadata, diagnosed bool) string {
 	if !j.Armed() {
 		return ""
 	}
@@ -241,22 +247,31 @@ func (j *Job) After(spec tool.Spec, m tool.Metadata) string {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.present && spec.Extension != "" {
+	switch {
+	case !j.present:
+	case spec.Extension != "":
 		return "tool of " + spec.Extension + ", which can read untrusted files"
+	case diagnosed:
+		return "errors of the language server, which reads untrusted files"
 	}
 	return ""
 }
 
-// OfOutput returns why the output of a command of the manifest can be untrusted; "" if it can't.
-func (j *Job) OfOutput() string {
+// OfOutput returns why what a program of the manifest prints can be untrusted, such as a command or a hook; "" if it can't, or if no
+// session is shown it.
+func (j *Job) OfOutput(program string, shown bool) string {
+	if !j.Armed() {
+		return ""
+	}
 	reached := j.takeReached()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	switch {
+	case !shown:
 	case j.present:
-		return "output of a command that can read untrusted files"
+		return "output of a " + program + " that can read untrusted files"
 	case reached != "":
-		return "output of a command that has connected to " + reached
+		return "output of a " + program + " that has connected to " + reached
 	}
 	return ""
 }

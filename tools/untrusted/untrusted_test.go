@@ -50,7 +50,7 @@ func TestWhatACallReadsMarksTheJob(t *testing.T) {
 		"one without such files":               {"bash", tool.Pending{Needs: []permission.Request{need("bash", "go test ./...")}}, false, false, ""},
 		"git":                                  {"bash", tool.Pending{Needs: []permission.Request{need("bash", "git log -p")}}, true, true, "git shows untrusted files"},
 		"git by its path":                      {"bash", tool.Pending{Needs: []permission.Request{need("bash", "/usr/bin/git log")}}, true, true, "git shows untrusted files"},
-		"git without such files":               {"bash", tool.Pending{Needs: []permission.Request{need("bash", "git log")}}, false, true, ""},
+		"git, whose history can have them":     {"bash", tool.Pending{Needs: []permission.Request{need("bash", "git log")}}, false, true, "git shows untrusted files"},
 		"a command known only at run time":     {"bash", tool.Pending{Needs: []permission.Request{{Permission: "bash", Subjects: []string{"$x"}, Unknown: "unknown"}}}, true, true, ""},
 		"a custom tool without the sandbox":    {"deploy", tool.Pending{Needs: []permission.Request{need("deploy", "*")}}, true, false, "commands can read untrusted files"},
 		"a custom tool that can't read it":     {"deploy", tool.Pending{Needs: []permission.Request{need("deploy", "*")}}, true, true, ""},
@@ -84,16 +84,18 @@ func TestResultsFromElsewhereMarkTheJob(t *testing.T) {
 		"instructions of a directory":        {tool.Spec{Name: "read"}, tool.Metadata{Loaded: []string{"AGENTS.md", "vendor/AGENTS.md"}}, true, "", "untrusted instructions AGENTS.md, vendor/AGENTS.md"},
 		"a plugin that can read the files":   {tool.Spec{Name: "x", Extension: "plugins"}, tool.Metadata{}, true, "", "tool of plugins, which can read untrusted files"},
 		"a plugin without untrusted content": {tool.Spec{Name: "x", Extension: "plugins"}, tool.Metadata{}, false, "", ""},
+		"errors of the language server":      {tool.Spec{Name: "edit"}, tool.Metadata{}, true, "", "errors of the language server, which reads untrusted files"},
+		"errors without untrusted files":     {tool.Spec{Name: "edit"}, tool.Metadata{}, false, "", ""},
 	} {
 		j := &Job{Files: []string{"vendor/**"}}
 		j.Found(c.present, true)
 		if c.reached != "" {
 			j.Reached(c.reached)
 		}
-		if got := j.After(c.spec, c.m); got != c.want {
+		if got := j.After(c.spec, c.m, strings.HasPrefix(name, "errors")); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
-		if got := j.After(tool.Spec{Name: "bash"}, tool.Metadata{}); got != "" {
+		if got := j.After(tool.Spec{Name: "bash"}, tool.Metadata{}, false); got != "" {
 			t.Errorf("%s: the connection counts twice: %q", name, got)
 		}
 	}
@@ -159,17 +161,44 @@ func TestLimitedProfilesDenyWhatIsGone(t *testing.T) {
 	}
 }
 
-func TestOutputOfCommandsOfTheManifest(t *testing.T) {
+func TestOutputOfProgramsOfTheManifest(t *testing.T) {
+	var none *Job
 	j := &Job{}
-	if why := j.OfOutput(); why != "" {
+	if why := none.OfOutput("hook", true) + j.OfOutput("command", true); why != "" {
 		t.Error(why)
 	}
 	j.Reached("h.example")
-	if why := j.OfOutput(); why != "output of a command that has connected to h.example" {
+	if why := j.OfOutput("command", true); why != "output of a command that has connected to h.example" {
 		t.Error(why)
 	}
+	j.Reached("h.example")
+	if why := j.OfOutput("command", false) + j.OfOutput("command", true); why != "" {
+		t.Errorf("a connection whose output no session is shown counts: %s", why)
+	}
 	j.Found(true, true)
-	if why := j.OfOutput(); why != "output of a command that can read untrusted files" {
+	if why := j.OfOutput("hook", true); why != "output of a hook that can read untrusted files" {
 		t.Error(why)
+	}
+	if why := j.OfOutput("hook", false); why != "" {
+		t.Error(why)
+	}
+}
+
+func TestFilesAreFoundAgainBeforeACommand(t *testing.T) {
+	j := &Job{Files: []string{"vendor/**"}}
+	finds := 0
+	j.Find = func() {
+		finds++
+		j.Found(finds > 1, false)
+	}
+	line := tool.Pending{Needs: []permission.Request{permission.Need("bash", "make")}}
+	if why := j.Before(tool.Spec{Name: "bash"}, line); why != "" {
+		t.Errorf("without untrusted files: %s", why)
+	}
+	if why := j.Before(tool.Spec{Name: "read"}, tool.Pending{}); why != "" || finds != 1 {
+		t.Errorf("a tool that runs no command: %s, found %d times", why, finds)
+	}
+	if why := j.Before(tool.Spec{Name: "bash"}, line); why != "commands can read untrusted files" {
+		t.Errorf("of what a command has made: %q", why)
 	}
 }
