@@ -33,10 +33,25 @@ func backtestRules() [][3]string {
 }
 
 // TestABacktestFindsEveryDifference runs the same calls under mutated rules, and compares what a backtest of each run by the
-// rules of each other one reports with what was decided when it ran: every call that was decided otherwise, and no other.
+// rules of each other one reports with what was decided when it ran: every call that was decided otherwise, and no other. The same holds
+// for jobs that have lost rights with their prompt.
 func TestABacktestFindsEveryDifference(t *testing.T) {
+	t.Run("with all rights", func(t *testing.T) { compareBacktests(t, "prompt: Go.", 100) })
+	t.Run("after untrusted content", func(t *testing.T) {
+		event := filepath.Join(t.TempDir(), "event.json")
+		if err := os.WriteFile(event, []byte(`{"comment": {"body": "Go."}}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("GITHUB_EVENT_PATH", event)
+		compareBacktests(t, `prompt: "Do ${{ event.comment.body }}", after_untrusted: {bash: none, publish: patch}`, 30)
+	})
+}
+
+// compareBacktests is TestABacktestFindsEveryDifference for tasks with some keys. It requires a number of differences.
+func compareBacktests(t *testing.T, keys string, least int) {
+	t.Helper()
 	dir := t.TempDir()
-	profiles := writeBacktest(t, dir)
+	profiles := writeBacktest(t, dir, keys)
 	millhandIn(t, dir, "run", "manifest.yaml", "--report-dir", "out", "-q")
 	recorded := decisionsOf(t, filepath.Join(dir, "out", "events.jsonl"))
 	if len(recorded) != len(profiles) {
@@ -88,13 +103,13 @@ func TestABacktestFindsEveryDifference(t *testing.T) {
 		}
 	}
 	t.Logf("%d profiles, %d differences", len(profiles), differences)
-	if differences < 100 {
+	if differences < least {
 		t.Errorf("only %d differences: the mutants do not differ enough", differences)
 	}
 }
 
 // writeBacktest writes a repository, and a manifest with a job for each of the presets and mutants, whose names it returns.
-func writeBacktest(t *testing.T, dir string) []string {
+func writeBacktest(t *testing.T, dir, keys string) []string {
 	t.Helper()
 	names := []string{"readonly", "review", "build", "full", "base"}
 	var mutants, jobs strings.Builder
@@ -123,7 +138,7 @@ func writeBacktest(t *testing.T, dir string) []string {
 		write(fmt.Sprintf("inverse%d", i), i, inverse)
 	}
 	for _, name := range names {
-		fmt.Fprintf(&jobs, "  - {id: %s, prompt: Go., profile: %s}\n", name, name)
+		fmt.Fprintf(&jobs, "  - {id: %s, profile: %s, %s}\n", name, name, keys)
 	}
 	for name, text := range map[string]string{
 		"shop/go.mod": "module shop\n\ngo 1.26\n", "shop/.env": "KEY=x\n", "shop/docs/a.md": "a\n", "shop/a.go": "package a\n",

@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/permission/reach"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -59,6 +60,11 @@ func Backtest(ctx context.Context, w world.World, o BacktestOptions) error {
 	if err != nil {
 		return fault.New(event.ExitInternal, "%w", err)
 	}
+	opts, err := load.TaskOptions(ctx, w, o.PolicyOptions)
+	if err != nil {
+		return err
+	}
+	again.revokes = opts.Policies.AfterUntrusted()
 	result, err := again.compare(ctx, &found)
 	if err != nil {
 		return err
@@ -123,6 +129,7 @@ type backtest struct {
 	env      tools.Env
 	getenv   func(string) string
 	registry *tools.Registry
+	revokes  []policy.AfterUntrusted                                 // by the policies
 	networks []func(host string, port int, address netip.Addr) error // of an agent's commands and of setup: a record does not have whose a connection was
 }
 
@@ -217,7 +224,15 @@ func (b *backtest) compare(ctx context.Context, found *usage) (*Result, error) {
 			return nil, context.Cause(ctx)
 		}
 		env, agents := b.envOf(job), job.agents()
+		left := env
+		if job.marked != nil {
+			left.Profile = job.left(env.Profile, b.revokes)
+		}
 		for _, c := range job.calls {
+			of := &env
+			if c.after {
+				of = &left
+			}
 			made := Made{Run: job.run, Job: job.id, Session: c.session, ID: c.ID, Tool: c.Tool}
 			switch {
 			case c.Decision == nil: // its arguments were invalid, or it was never decided
@@ -227,14 +242,15 @@ func (b *backtest) compare(ctx context.Context, found *usage) (*Result, error) {
 				r.Decided++
 				var v Verdict
 				var now string
-				v, now, made.Subject = b.again(&env, c, agents[c.session])
+				v, now, made.Subject = b.again(of, c, agents[c.session])
 				if v != "" {
 					add(v, now, ruleOf(c.Decision), made)
 				}
 			}
 		}
 		for _, n := range job.network {
-			if v, now := b.connects(n); v != "" {
+			lost := n.after && !confinement.HasNetwork(left.Profile)
+			if v, now := b.connects(n.Network, lost); v != "" {
 				add(v, now, cmp.Or(n.Error, "the network of the profile"), Made{Run: job.run, Job: job.id, Tool: "network", Subject: fmt.Sprintf("%s:%d", n.Host, n.Port)})
 			}
 			r.Decided++
@@ -294,11 +310,14 @@ func subjectOf(c usedCall, needs []permission.Request) string {
 	return string(c.input)
 }
 
-// connects decides a connection of a command.
-func (b *backtest) connects(n event.Network) (v Verdict, now string) {
+// connects decides a connection of a command, of a job that may have lost its network.
+func (b *backtest) connects(n event.Network, lost bool) (v Verdict, now string) {
 	address, _ := netip.ParseAddr(n.Addr) // invalid: only the name is decided
-	var refused error
+	refused := errors.New("the job has read untrusted content, and after_untrusted.network is deny")
 	for _, allows := range b.networks {
+		if lost {
+			break
+		}
 		if refused = allows(n.Host, n.Port, address); refused == nil {
 			break
 		}

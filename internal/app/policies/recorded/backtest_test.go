@@ -81,18 +81,54 @@ func TestADenialByTheLimitsOfAnAgentMayBeAllowed(t *testing.T) {
 }
 
 func TestConnectionsAreDecidedByTheNetworkOfAgentsOrSetup(t *testing.T) {
-	job := &jobUsage{id: "a", network: []event.Network{
+	job := &jobUsage{id: "a"}
+	for _, n := range []event.Network{
 		{Host: "example.com", Port: 443, Addr: "93.184.216.34"},
 		{Host: "example.com", Port: 443, Denied: true, Error: "no network"},
 		{Host: "proxy.golang.org", Port: 443, Addr: "142.250.1.1"},
 		{Host: "gone.example.com", Port: 443, Error: "no such host"},
-	}}
+	} {
+		job.network = append(job.network, connection{Network: n})
+	}
 	want := map[string]string{"full": "newly allowed", "build": "denied now"}
 	for profile, verdict := range want {
 		r := again(t, profile, job)
 		if len(r.Differences) != 1 || string(r.Differences[0].Verdict) != verdict || r.Differences[0].Calls[0].Subject != "example.com:443" {
 			t.Errorf("%s: %+v, want that example.com is %s", profile, r.Differences, verdict)
 		}
+	}
+}
+
+// What a job had lost is still lost, and a policy can take more.
+func TestCallsAfterUntrustedContentAreDecidedWithWhatIsLeft(t *testing.T) {
+	job := &jobUsage{id: "a", at: map[string]int{}}
+	fetch := func(id, effect, rule string) {
+		job.add(event.Event{Type: event.CallUpdated, Session: "r/a", Call: &event.Call{ID: id, Tool: "webfetch", Input: json.RawMessage(`{"url": "https://example.com/"}`), Decision: &event.Decision{Effect: effect, Rule: rule, Source: "m.yaml:1"}}})
+	}
+	connect := func(denied bool) {
+		n := event.Network{Host: "example.com", Port: 443, Addr: "93.184.216.34", Denied: denied}
+		if denied {
+			n.Error = "the job has read untrusted content"
+		}
+		job.add(event.Event{Type: event.NetworkRequested, Network: &n})
+	}
+	connect(false)
+	job.add(event.Event{Type: event.UntrustedRead, Session: "r/a", Untrusted: &event.Untrusted{Call: "2", Tool: "webfetch", Revoked: &event.Revoked{Network: true, Source: "m.yaml:7"}}})
+	fetch("2", "allow", "webfetch: allow") // which has marked it
+	fetch("3", "deny", `webfetch: {"*": deny}`)
+	connect(true)
+	if r := again(t, "full", job); len(r.Differences) != 0 || r.Decided != 4 {
+		t.Errorf("the same rules: %+v", r)
+	}
+	fetch("4", "allow", "webfetch: allow")
+	connect(false)
+	r := again(t, "full", job)
+	if len(r.Differences) != 2 || r.Differences[0].Verdict != DeniedNow || r.Differences[1].Verdict != DeniedNow || r.widens() {
+		t.Errorf("what was allowed in spite of it: %+v", r.Differences)
+	}
+	job.marked.Untrusted.Revoked = nil // of an earlier release
+	if r := again(t, "full", job); len(r.Differences) != 2 || r.Differences[0].Verdict != NewlyAllowed {
+		t.Errorf("rights that are not recorded: %+v", r.Differences)
 	}
 }
 

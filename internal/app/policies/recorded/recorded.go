@@ -16,9 +16,12 @@ import (
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/permission/suggest"
 	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/untrusted"
 )
 
 // Options select the runs of a suggestion.
@@ -75,7 +78,14 @@ type jobUsage struct {
 	passed    bool
 	calls     []usedCall
 	at        map[string]int // of a call in calls, by its session and id
-	network   []event.Network
+	network   []connection
+	marked    *event.Event // what it has read first of untrusted content; nil for nothing
+}
+
+// connection is one of a command.
+type connection struct {
+	event.Network
+	after bool // the job had lost rights
 }
 
 // usedCall is the last state of a call, with paths relative to the workspace.
@@ -83,6 +93,7 @@ type usedCall struct {
 	event.Call
 	session string
 	input   json.RawMessage
+	after   bool // the job had lost rights when it was decided
 }
 
 // read adds the events of a run.
@@ -127,7 +138,9 @@ func (j *jobUsage) add(e event.Event) {
 	case e.Type == event.JobEnded && e.JobEnd != nil:
 		j.passed = e.JobEnd.Outcome == event.Passed
 	case e.Type == event.NetworkRequested && e.Network != nil:
-		j.network = append(j.network, *e.Network)
+		j.network = append(j.network, connection{*e.Network, j.marked != nil})
+	case e.Type == event.UntrustedRead && e.Untrusted != nil:
+		j.marked = &e
 	case e.Type == event.CallUpdated && e.Call != nil:
 		key := e.Session + "\x00" + e.Call.ID
 		i, ok := j.at[key]
@@ -136,8 +149,32 @@ func (j *jobUsage) add(e event.Event) {
 			j.at[key] = i
 			j.calls = append(j.calls, usedCall{})
 		}
-		j.calls[i] = usedCall{*e.Call, e.Session, relative(e.Call.Input, j.workspace)}
+		after := j.calls[i].after
+		if j.calls[i].Decision == nil { // it was decided only now
+			after = j.marked != nil && !j.marks(e)
+		}
+		j.calls[i] = usedCall{*e.Call, e.Session, relative(e.Call.Input, j.workspace), after}
 	}
+}
+
+// marks reports whether a call has marked the job, which was decided before it did.
+func (j *jobUsage) marks(e event.Event) bool {
+	return j.marked.Session == e.Session && j.marked.Untrusted.Call == e.Call.ID
+}
+
+// left returns what a profile still allows the job.
+func (j *jobUsage) left(p permission.Profile, least []policy.AfterUntrusted) permission.Profile {
+	var own tasks.AfterUntrusted
+	var limits untrusted.Limits
+	if r := j.marked.Untrusted.Revoked; r != nil {
+		own = tasks.AfterUntrusted{Network: r.Network, MCP: r.MCP, Bash: tasks.BashLimit(r.Bash), Source: r.Source}
+		limits.Servers, limits.Remote = r.Servers, r.Remote
+	}
+	all := tasks.Job{AfterUntrusted: &own}.AtLeast(least).AfterUntrusted
+	limits.Network, limits.MCP, limits.Bash, limits.Source = all.Network, all.MCP, all.Bash == tasks.BashNone, all.Source
+	read := untrusted.Job{Limits: limits}
+	read.Restore(untrusted.Mark{})
+	return read.Limited(p)
 }
 
 // relative returns arguments with the paths in a workspace relative to it: the worktree of a
@@ -220,9 +257,9 @@ func record(j *policies.Judge, found *usage, all bool) (r suggest.Record, jobs i
 		for _, n := range job.network {
 			switch {
 			case n.Denied:
-				count(refused, n, n.Host)
+				count(refused, n.Network, n.Host)
 			case accepted && n.Error == "":
-				count(reached, n, listed(n.Host, n.Port))
+				count(reached, n.Network, listed(n.Host, n.Port))
 			}
 		}
 	}
