@@ -103,7 +103,7 @@ func (m *Set) Logins() []Login {
 		if _, kind, err := m.endpoint(c.id); err != nil || !m.access().logsIn(kind, m.Plan.Providers[prefix]) {
 			continue
 		}
-		_, err := m.open(c.id, c.name, "", "")
+		_, err := m.open(c.id, c.name, session{})
 		m.mu.Lock()
 		list = append(list, Login{c.name, m.wires[c.id].source, err})
 		m.mu.Unlock()

@@ -52,7 +52,8 @@ type Set struct {
 
 	mu       sync.Mutex
 	scripts  map[string]*script.Script
-	wires    map[string]wired // one for each model, which shares its connections
+	children map[scriptedChild]int // number of sessions
+	wires    map[string]wired      // one for each model, which shares its connections
 	replays  map[string]*replay.Recording
 	recorder *model.Recorder // nil for no recording
 
@@ -75,7 +76,7 @@ type wired struct {
 func New(plan *tasks.Plan, getenv func(string) string, now func() time.Time, proxy func(*http.Request) (*url.URL, error), table *prices.Table) *Set {
 	return &Set{
 		Accounts: newAccounts(model.DefaultLimitPolicy(now), nil), Plan: plan, getenv: getenv, now: now, proxy: proxy, table: table, canon: model.NewCanon(nil, nil),
-		scripts: map[string]*script.Script{}, wires: map[string]wired{}, surcharge: map[string]int64{}, replays: map[string]*replay.Recording{},
+		scripts: map[string]*script.Script{}, children: map[scriptedChild]int{}, wires: map[string]wired{}, surcharge: map[string]int64{}, replays: map[string]*replay.Recording{},
 	}
 }
 
@@ -172,7 +173,7 @@ func (m *Set) Check() error {
 	}
 	var errs []error
 	for _, c := range m.named() {
-		if _, err := m.open(c.id, c.name, "", ""); err != nil {
+		if _, err := m.open(c.id, c.name, session{}); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -333,6 +334,12 @@ type session struct {
 	on          opened.Notices
 }
 
+// scriptedChild identifies the sessions of an agent that a script plays in a job.
+type scriptedChild struct {
+	job         jobKey
+	path, agent string
+}
+
 // jobKey identifies a job among those of all plans in a process.
 type jobKey struct {
 	of *Set
@@ -341,7 +348,7 @@ type jobKey struct {
 
 // wrapped opens a model of a session; more reports whether there is another one to fall back to.
 func (m *Set) wrapped(of tasks.Model, s session, more bool) (opened.Conversation, error) {
-	c, err := m.open(of.ID, of.Name, s.child, s.name)
+	c, err := m.open(of.ID, of.Name, s)
 	if err != nil {
 		return c, err
 	}
@@ -378,13 +385,12 @@ func (m *Set) limits(id string) (*model.Limiter, *model.Gate) {
 	return m.Accounts.Limiter(w.account), m.Accounts.Gate(w.account)
 }
 
-// open opens a model's wire, script or recording. name identifies the session in a
-// recording.
-func (m *Set) open(id, written, child, name string) (opened.Conversation, error) {
+// open opens a model's wire, script or recording for a session, whose name identifies it in a recording.
+func (m *Set) open(id, written string, s session) (opened.Conversation, error) {
 	if kind, file, _ := strings.Cut(id, ":"); kind == "script" {
-		return m.openScript(file, child)
+		return m.openScript(file, s)
 	} else if kind == "replay" {
-		return m.openReplay(file, name)
+		return m.openReplay(file, s.name)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -501,8 +507,8 @@ func (m *Set) plays(id string) bool {
 }
 
 // openScript starts a scripted model from its first turn; for a child session, with
-// the turns of its agent. The file is read once.
-func (m *Set) openScript(path, child string) (opened.Conversation, error) {
+// the turns of its agent, or those of the agent's second session in the job under NAME#2. The file is read once.
+func (m *Set) openScript(path string, of session) (opened.Conversation, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.scripts[path]
@@ -515,6 +521,14 @@ func (m *Set) openScript(path, child string) (opened.Conversation, error) {
 			return opened.Conversation{}, err
 		}
 		m.scripts[path] = s
+	}
+	child := of.child
+	if child != "" {
+		key := scriptedChild{of.job, path, child}
+		m.children[key]++
+		if list := fmt.Sprintf("%s#%d", child, m.children[key]); slices.Contains(s.Agents(), list) {
+			child = list
+		}
 	}
 	if child != "" && !slices.Contains(s.Agents(), child) && !m.plays("script:"+path) {
 		child = "" // the script is its own

@@ -50,7 +50,7 @@ func Schema() map[string]any {
 		"version": map[string]any{"const": 1, "description": "Version of the format"},
 		"turns":   turns,
 		"agents": map[string]any{
-			"type": "object", "description": "Turns of subagents by the name of their agent",
+			"type": "object", "description": "Turns of subagents by the name of their agent; those of the second session of an agent in a job under NAME#2",
 			"additionalProperties": object([]any{"turns"}, map[string]any{"turns": turns}),
 		},
 	})
