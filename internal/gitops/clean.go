@@ -14,6 +14,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/millhand/millhand/internal/gitops/gitfile"
+	"github.com/millhand/millhand/internal/gitops/objectdb"
 	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/gitops/store"
 )
@@ -33,7 +34,46 @@ func (r *Repo) CheckOut(ctx context.Context, dir string, cs *state.ChangeSet, o 
 	return clean, nil
 }
 
-func (r *Repo) checkOut(ctx context.Context, dir string, cs *state.ChangeSet, o CommitOptions) (*Repo, error) {
+// CheckOutState is CheckOut with a commit of a state that [state.Checkpoints] have saved in a directory, which the repository borrows
+// from, too.
+func (r *Repo) CheckOutState(ctx context.Context, dir, states, tree string, o CommitOptions) (*Repo, error) {
+	clean, err := r.checkOutState(ctx, dir, states, tree, o)
+	if err != nil {
+		return nil, fmt.Errorf("check out the saved state %.10s of %s: %w", tree, r.Git.Root, err)
+	}
+	return clean, nil
+}
+
+func (r *Repo) checkOutState(ctx context.Context, dir, states, tree string, o CommitOptions) (*Repo, error) {
+	if !(state.Checkpoints{Reader: r.Reader, Store: states}).Has(tree) {
+		return nil, errors.New("objects of it are missing")
+	}
+	clean, err := r.private(dir, states)
+	if err != nil {
+		return nil, err
+	}
+	w, err := store.New(clean.Git.Objects, r.packing)
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	if tree == objectdb.EmptyTree.String() { // a commit needs its object
+		if _, err := w.WriteBytes(plumbing.TreeObject, nil); err != nil {
+			return nil, err
+		}
+	}
+	commit, err := storeCommit(ctx, w, plumbing.NewHash(tree), o)
+	if err == nil {
+		err = w.Finish(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return clean, clean.detach(ctx, r, commit)
+}
+
+// private makes an empty private repository that borrows the objects of r, and those in other directories.
+func (r *Repo) private(dir string, objects ...string) (*Repo, error) {
 	dir, err := emptyDirectory(dir)
 	if err != nil {
 		return nil, err
@@ -41,10 +81,22 @@ func (r *Repo) checkOut(ctx context.Context, dir string, cs *state.ChangeSet, o 
 	if err := initialise(dir); err != nil {
 		return nil, err
 	}
-	if err := r.lend(filepath.Join(dir, ".git")); err != nil {
+	if err := r.lend(filepath.Join(dir, ".git"), objects...); err != nil {
 		return nil, err
 	}
-	clean, err := Open(dir, r.Git.Env)
+	return Open(dir, r.Git.Env)
+}
+
+// detach checks out a commit of a private repository of r, at which HEAD is detached.
+func (r *Repo) detach(ctx context.Context, from *Repo, commit plumbing.Hash) error {
+	if err := os.WriteFile(filepath.Join(r.Git.Own, "HEAD"), []byte(commit.String()+"\n"), 0o666); err != nil {
+		return err
+	}
+	return writeFiles(ctx, r.Reader, from.Reader, commit.String())
+}
+
+func (r *Repo) checkOut(ctx context.Context, dir string, cs *state.ChangeSet, o CommitOptions) (*Repo, error) {
+	clean, err := r.private(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -70,14 +122,11 @@ func (r *Repo) checkOut(ctx context.Context, dir string, cs *state.ChangeSet, o 
 	if commit.IsZero() {
 		return clean, nil // no commit at all: HEAD is an unborn branch
 	}
-	if err := os.WriteFile(filepath.Join(clean.Git.Own, "HEAD"), []byte(commit.String()+"\n"), 0o666); err != nil {
-		return nil, err
-	}
-	return clean, writeFiles(ctx, clean.Reader, r.Reader, commit.String())
+	return clean, clean.detach(ctx, r, commit)
 }
 
-// lend lets a new git directory borrow the objects and references of the repository.
-func (r *Repo) lend(git string) error {
+// lend lets a new git directory borrow the objects and references of the repository, and objects in other directories.
+func (r *Repo) lend(git string, objects ...string) error {
 	refs, err := r.Git.Refs()
 	if err != nil {
 		return err
@@ -92,7 +141,7 @@ func (r *Repo) lend(git string) error {
 	}
 	for name, text := range map[string][]byte{
 		"packed-refs": packed.Bytes(), "shallow": shallow,
-		"objects/info/alternates": []byte(strings.Join(r.Git.Objects.Dirs(), "\n") + "\n"),
+		"objects/info/alternates": []byte(strings.Join(append(r.Git.Objects.Dirs(), objects...), "\n") + "\n"),
 	} {
 		if len(text) == 0 {
 			continue

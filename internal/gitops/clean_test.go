@@ -4,11 +4,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/testing/gittest"
 )
 
@@ -107,5 +109,35 @@ func TestACleanCheckoutWithoutACommitToMake(t *testing.T) {
 	_, err = r.CheckOut(t.Context(), s.Root, measure(t, r, base), options(base))
 	if err == nil {
 		t.Error("it checks out over files")
+	}
+}
+
+func TestACheckoutOfASavedState(t *testing.T) {
+	s := gittest.NewSandbox(t)
+	s.Write("a", "1\n", "gone", "1\n")
+	base := s.Commit()
+	r := opened(s)
+	states := t.TempDir()
+	from, err := r.SnapshotOf(base)
+	must(t, err)
+	s.Write("a", "2\n", "dir/new", "1\n")
+	s.Remove("gone")
+	saved, err := state.Checkpoints{Reader: r.Reader, Store: states, Secret: func([]byte) bool { return false }}.Save(t.Context(), from, base)
+	must(t, err)
+	s.Write("a", "3\n")
+	before := s.Run("count-objects", "-v") + s.Run("for-each-ref") + s.Run("status", "--porcelain")
+	dir := filepath.Join(t.TempDir(), "at")
+	at, err := r.CheckOutState(t.Context(), dir, states, saved.Tree, options(base))
+	must(t, err)
+	in := s.At(dir)
+	if got := in.Run("status", "--porcelain") + in.Run("ls-files") + in.Run("show", "HEAD:a") + in.Run("rev-parse", "HEAD^"); got != "a\ndir/new2"+base || at.Root() != dir {
+		t.Errorf("%q in %s", got, at.Root())
+	}
+	in.Fsck()
+	if after := s.Run("count-objects", "-v") + s.Run("for-each-ref") + s.Run("status", "--porcelain"); after != before {
+		t.Errorf("the repository was changed:\n%s\n%s", before, after)
+	}
+	if _, err := r.CheckOutState(t.Context(), filepath.Join(t.TempDir(), "x"), t.TempDir(), saved.Tree, options(base)); err == nil || !strings.Contains(err.Error(), "objects of it are missing") {
+		t.Errorf("without the objects: %v", err)
 	}
 }
