@@ -1,14 +1,13 @@
 package replay
 
 import (
-	"bytes"
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strings"
-	"sync"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
@@ -23,36 +22,119 @@ func (r *replayed) compare(id string, now recorded) (list []string) {
 	if other == nil {
 		return []string{"it did not start"}
 	}
-	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
 	a, b := normal(r.was, id), normal(now, id)
-	if then.Outcome != other.Outcome || then.ReasonCode != other.ReasonCode {
-		add("outcome: %s, now %s", outcome(then), outcome(other))
+	list = append(ends(then, other), verified(then, other)...)
+	was, err := r.was.sessions(then)
+	is, errNow := now.sessions(other)
+	if err != nil || errNow != nil {
+		return append(list, fmt.Sprintf("results can't be compared: %v", firstOf(err, errNow)))
 	}
-	if then.Attempts != other.Attempts {
-		add("attempts: %d, now %d", then.Attempts, other.Attempts)
+	for _, name := range names(was, is) {
+		list = append(list, calls(name, was[name], is[name], a, b)...)
 	}
-	for i := range min(len(then.Verify), len(other.Verify)) {
-		if v, n := then.Verify[i], other.Verify[i]; v.Name != n.Name || v.Passed != n.Passed {
-			add("verify %s in attempt %d: %s, now %s", v.Name, v.Attempt, passed(v.Passed), passed(n.Passed))
-		}
-	}
-	results, nowResults := r.was.results(then), now.results(other)
-	for i := range max(len(then.Calls), len(other.Calls)) {
-		switch {
-		case i >= len(then.Calls):
-			add("call %d is new: %s %s", i+1, other.Calls[i].Tool, other.Calls[i].Title)
-		case i >= len(other.Calls):
-			add("call %d was not made: %s %s", i+1, then.Calls[i].Tool, then.Calls[i].Title)
-		default:
-			what := fmt.Sprintf("call %d, %s %s", i+1, then.Calls[i].Tool, textcut.Head(textcut.OneLine(a.text(then.Calls[i].Title)), maxText, "..."))
-			list = append(list, differences(what, then.Calls[i], other.Calls[i], a.text(results[key(then.Calls[i])]), b.text(nowResults[key(other.Calls[i])]))...)
-		}
-	}
-	was, is := a.text(r.was.patch(then)), b.text(now.patch(other))
-	if was != is {
-		add("patch: %s", firstDifference(was, is))
+	patch, err := r.was.patch(then)
+	patchNow, errNow := now.patch(other)
+	switch {
+	case err != nil || errNow != nil:
+		list = append(list, fmt.Sprintf("patches can't be compared: %v", firstOf(err, errNow)))
+	case a.paths(patch) != b.paths(patchNow):
+		list = append(list, "patch: "+firstDifference(a.paths(patch), b.paths(patchNow)))
 	}
 	return list
+}
+
+func firstOf(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// ends compares how two jobs ended.
+func ends(then, now *report.Job) (list []string) {
+	for _, of := range []struct{ what, was, is string }{
+		{"outcome", outcome(then), outcome(now)},
+		{"attempts", fmt.Sprint(then.Attempts), fmt.Sprint(now.Attempts)},
+		{"final message", textcut.OneLine(then.FinalMessage), textcut.OneLine(now.FinalMessage)},
+		{"output", compact(then.Output), compact(now.Output)},
+		{"review", verdict(then), verdict(now)},
+		{"escalation", fmt.Sprint(len(then.Escalation)), fmt.Sprint(len(now.Escalation))},
+		{"untrusted content", marked(then), marked(now)},
+	} {
+		if of.was != of.is {
+			list = append(list, fmt.Sprintf("%s: %s, now %s", of.what, textcut.Head(of.was, maxText, "..."), textcut.Head(of.is, maxText, "...")))
+		}
+	}
+	return list
+}
+
+func compact(data json.RawMessage) string {
+	var v any
+	if json.Unmarshal(data, &v) != nil {
+		return string(data)
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return string(data)
+	}
+	return string(text)
+}
+
+func verdict(j *report.Job) string {
+	if j.Review == nil || j.Review.Verdict == "" {
+		return "none"
+	}
+	return fmt.Sprintf("%s after %d rounds", j.Review.Verdict, len(j.Review.Rounds))
+}
+
+func marked(j *report.Job) string {
+	if j.MarkedBy == nil {
+		return "none was read"
+	}
+	return fmt.Sprintf("%s in turn %d, %s", j.MarkedBy.Tool, j.MarkedBy.Turn, j.MarkedBy.What)
+}
+
+// check is the result of a verify command.
+type check struct {
+	name    string
+	attempt int
+	passed  bool
+	exit    int
+}
+
+// verified compares the results of verify commands, before the agent started and after each attempt.
+func verified(then, now *report.Job) (list []string) {
+	was, is := checks(then), checks(now)
+	for i := range max(len(was), len(is)) {
+		switch {
+		case i >= len(was):
+			list = append(list, fmt.Sprintf("verify %s in attempt %d is new: %s", is[i].name, is[i].attempt, is[i].result()))
+		case i >= len(is):
+			list = append(list, fmt.Sprintf("verify %s in attempt %d did not run: it was %s", was[i].name, was[i].attempt, was[i].result()))
+		case was[i].name != is[i].name || was[i].attempt != is[i].attempt:
+			list = append(list, fmt.Sprintf("verify %s in attempt %d: now %s in attempt %d", was[i].name, was[i].attempt, is[i].name, is[i].attempt))
+		case was[i] != is[i]:
+			list = append(list, fmt.Sprintf("verify %s in attempt %d: %s, now %s", was[i].name, was[i].attempt, was[i].result(), is[i].result()))
+		}
+	}
+	return list
+}
+
+func checks(j *report.Job) (all []check) {
+	for _, b := range j.Baseline {
+		all = append(all, check{b.Name, 0, b.Passed, b.ExitCode})
+	}
+	for _, v := range j.Verify {
+		all = append(all, check{v.Name, v.Attempt, v.Passed, v.ExitCode})
+	}
+	return all
+}
+
+func (c check) result() string {
+	if c.passed {
+		return "passed"
+	}
+	return fmt.Sprintf("failed (%s)", event.ExitText(c.exit, 0))
 }
 
 func outcome(j *report.Job) string {
@@ -62,11 +144,54 @@ func outcome(j *report.Job) string {
 	return fmt.Sprintf("%s (%s)", j.Outcome, j.ReasonCode)
 }
 
-func passed(ok bool) string {
-	if ok {
-		return "passed"
+// made is a call with its result as the model got it.
+type made struct {
+	report.Call
+	result string
+}
+
+// names returns the names of the sessions of two jobs, in the order of the first one.
+func names(a, b map[string][]made) (all []string) {
+	seen := map[string]bool{}
+	for _, of := range []map[string][]made{a, b} {
+		for name := range of {
+			if !seen[name] {
+				seen[name] = true
+				all = append(all, name)
+			}
+		}
 	}
-	return "failed"
+	slices.Sort(all)
+	return all
+}
+
+// calls compares the calls of a session.
+func calls(session string, then, now []made, a, b normalizer) (list []string) {
+	for i := range max(len(then), len(now)) {
+		number := fmt.Sprintf("call %d", i+1)
+		if _, child, found := strings.Cut(session, ".task-"); found {
+			number += " of subagent " + child
+		}
+		switch {
+		case i >= len(then):
+			list = append(list, fmt.Sprintf("%s is new: %s %s", number, now[i].Tool, now[i].Title))
+		case i >= len(now):
+			list = append(list, fmt.Sprintf("%s was not made: %s %s", number, then[i].Tool, then[i].Title))
+		default:
+			what := fmt.Sprintf("%s, %s %s", number, then[i].Tool, textcut.Head(textcut.OneLine(a.paths(then[i].Title)), maxText, "..."))
+			was, is := a.paths(then[i].result), b.paths(now[i].result)
+			if !exact(then[i].Tool) {
+				was, is = a.text(then[i].result), b.text(now[i].result)
+			}
+			list = append(list, differences(what, then[i].Call, now[i].Call, was, is)...)
+		}
+	}
+	return list
+}
+
+// exact reports whether a tool's result has no durations and addresses of its own: those of files are part of the content.
+func exact(tool string) bool {
+	return slices.Contains([]string{"read", "edit", "write", "apply_patch", "grep", "glob", "list", "skill", "todowrite", "todoread"}, tool)
 }
 
 // differences returns what differs between two calls with their results.
@@ -104,80 +229,85 @@ const maxText = 160
 // firstDifference returns the first line in which two texts differ.
 func firstDifference(was, is string) string {
 	a, b := strings.Split(was, "\n"), strings.Split(is, "\n")
-	line := func(lines []string, i int) string {
-		if i >= len(lines) {
-			return "nothing"
-		}
-		return fmt.Sprintf("%q", textcut.Head(lines[i], maxText, "..."))
-	}
 	for i := range max(len(a), len(b)) {
-		if x, y := line(a, i), line(b, i); x != y || i >= len(a) || i >= len(b) || a[i] != b[i] {
-			return fmt.Sprintf("line %d was %s, is %s", i+1, x, y)
+		if i >= len(a) || i >= len(b) || a[i] != b[i] {
+			return fmt.Sprintf("line %d was %s, is %s", i+1, lineOf(a, b, i), lineOf(b, a, i))
 		}
 	}
 	return "equal"
 }
 
-// callKey identifies a call of a job by its session's position, turn and position: ids are the provider's.
-type callKey struct{ session, id string }
+// lineOf returns a line as it is shown, from near where it differs from that of another text.
+func lineOf(lines, others []string, i int) string {
+	if i >= len(lines) {
+		return "nothing"
+	}
+	line, from := lines[i], 0
+	if i < len(others) {
+		for from < min(len(line), len(others[i])) && line[from] == others[i][from] {
+			from++
+		}
+	}
+	if from < maxText-20 {
+		return fmt.Sprintf("%q", textcut.Head(line, maxText, "..."))
+	}
+	return fmt.Sprintf("%q", "..."+textcut.Head(strings.ToValidUTF8(line[from-20:], "\uFFFD"), maxText, "..."))
+}
 
-func key(c report.Call) callKey { return callKey{c.Session, c.ID} }
-
-// results returns the results of a job's calls, as the model got them.
-func (s recorded) results(j *report.Job) map[callKey]string {
-	all := map[callKey]string{}
+// sessions returns the calls of a job with their results, by the name of their session.
+func (s recorded) sessions(j *report.Job) (map[string][]made, error) {
+	results := map[string]map[string][]string{} // by session and id of the call, in their order: a model can repeat ids
 	for _, about := range j.Sessions {
 		saved, err := s.run.Session(about)
 		if err != nil {
-			continue
+			return nil, err
 		}
+		of, seen := map[string][]string{}, map[string]bool{}
 		for _, e := range saved.State.History {
-			if m := e.Message; m != nil && m.Role == model.ToolRole {
-				all[callKey{about.ID, m.CallID}] = m.Text
+			if e.Session != nil { // its messages have ids of their own
+				clear(seen)
+			}
+			if m := e.Message; m != nil && m.Role == model.ToolRole && !seen[m.ID] {
+				seen[m.ID] = true
+				of[m.CallID] = append(of[m.CallID], shown(m.Message))
 			}
 		}
+		results[about.ID] = of
 	}
-	return all
+	all := map[string][]made{}
+	for _, c := range j.Calls {
+		name := c.Session[strings.LastIndexByte(c.Session, '/')+1:]
+		one := made{Call: c}
+		if list := results[c.Session][c.ID]; len(list) > 0 {
+			one.result, results[c.Session][c.ID] = list[0], list[1:]
+		}
+		all[name] = append(all[name], one)
+	}
+	return all, nil
+}
+
+// shown returns what a model is shown of a result.
+func shown(m model.Message) string {
+	text := m.Text
+	for _, a := range m.Attachments {
+		text += fmt.Sprintf("\n(attachment %s, %s, %x)", a.Name, a.MIME, sha256.Sum256(a.Data))
+	}
+	return text
 }
 
 // patch returns the patch of a job; "" for none.
-func (s recorded) patch(j *report.Job) string {
+func (s recorded) patch(j *report.Job) (string, error) {
 	if j.Patch == "" {
-		return ""
+		return "", nil
 	}
 	f, err := files.OpenIn(s.run.Dir, filepath.FromSlash(j.Patch))
 	if err != nil {
-		return ""
+		return "", fmt.Errorf("open the patch of job %s: %w", j.ID, err)
 	}
 	defer f.Close()
 	data, err := io.ReadAll(f)
 	if err != nil {
-		return ""
+		return "", fmt.Errorf("read the patch of job %s: %w", j.ID, err)
 	}
-	return string(bytes.TrimSpace(data))
-}
-
-// normalizer replaces what differs in each run.
-type normalizer struct{ replacer *strings.Replacer }
-
-// normal returns the normalizer of a job: its directories and the id of its run.
-func normal(s recorded, id string) normalizer {
-	pairs := []string{s.past.Run.ID, "RUN"}
-	if facts := s.past.Job(id); facts != nil && facts.Start != nil {
-		workspace := facts.Start.Workspace
-		pairs = append([]string{workspace, "."}, pairs...)
-		if work, _, found := strings.Cut(workspace, string(os.PathSeparator)+"trees"+string(os.PathSeparator)); found {
-			pairs = append(pairs, work, "WORK")
-		}
-	}
-	return normalizer{strings.NewReplacer(append(pairs, s.run.Dir, "REPORTS")...)}
-}
-
-// varying are times and durations, and addresses of the machine itself.
-var varying = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\b\d+(\.\d+)?\s?(ns|µs|ms|s|m)\b|\b\d\d:\d\d:\d\d(\.\d+)?\b|\b(127\.0\.0\.1|localhost):\d+\b|\(cached\)`)
-})
-
-func (n normalizer) text(s string) string {
-	return varying().ReplaceAllString(n.replacer.Replace(s), "~")
+	return string(data), nil
 }
