@@ -135,7 +135,8 @@ type Job struct {
 	Protect      []permission.Rule `json:"-"` // of Profile, which hold for paths of the repository, too
 	Limits       Limits
 
-	Beside         Beside `json:"-"` // what commands can name next to the manifest
+	Beside         Beside   `json:"-"` // what commands can name next to the manifest
+	Borrows        []string `json:"-"` // directories of objects that the repository of a replay borrows
 	Setup          []string
 	SetupEnv       []string    // variables that only setup commands get
 	Script         *TaskScript `json:",omitempty"` // nil for none

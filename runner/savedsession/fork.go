@@ -68,6 +68,27 @@ func NewFork(past *history.Past, q Request) (*Fork, error) {
 	return f, nil
 }
 
+// Again returns the fork that a saved run is, which starts once more from the conversation that the run has copied. Its branch is
+// used for nothing else.
+func Again(past *history.Past, dir, branch string) (*Fork, error) {
+	from := *past.ForkedFrom()
+	from.Branch = branch
+	f := &Fork{from: from, named: true, store: filepath.Join(dir, filepath.FromSlash(States))}
+	if from.After == "" {
+		return f, nil
+	}
+	state, err := readJournal(dir, from.Job)
+	if err != nil {
+		return nil, err
+	}
+	at, err := state.At(from.After)
+	if err != nil {
+		return nil, err
+	}
+	f.entries = at.History
+	return f, nil
+}
+
 // Job returns the id of the forked job.
 func (f *Fork) Job() string { return f.from.Job }
 

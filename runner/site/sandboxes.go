@@ -195,7 +195,7 @@ func (s *Site) groundIn(p permission.Profile, home, tmp string) (confinement.Env
 		Private: j.run.Private,
 		Switch:  j.network,
 	}
-	g.Hidden = s.hidden()
+	g.Hidden, g.Readable = s.hidden(), slices.Clone(j.Spec.Borrows)
 	if s.InPlace {
 		g.Submodules = s.Tree.Submodules(s.Below)
 	}

@@ -40,6 +40,7 @@ var jobFields = map[string]string{
 	"Later":        "a run does nothing with it",
 	"Changing":     "other fields imply it",
 	"Beside":       "it is of this machine",
+	"Borrows":      "likewise",
 	"Needs":        "tasks are hashed instead: ids may hold the name of the current directory",
 	"Output":       "it is only the file of the final message: a run that could not write it is resumed with another one",
 }

@@ -15,9 +15,11 @@ import (
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/savedrun"
+	"github.com/millhand/millhand/internal/app/sessions"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
+	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/runner/history"
@@ -44,7 +46,7 @@ func Run(ctx context.Context, w world.World, o invocation.Options) error {
 	if err != nil {
 		return err
 	}
-	set := &replayed{was: was, scripts: scripts, left: map[string]string{}}
+	set := &replayed{was: was, scripts: scripts, git: w.GitEnv(), left: map[string]string{}}
 	own.Change, own.Resume, own.Replay, own.Record, own.Invocation = set.change, "", "", "", o.Invocation
 	own.Plan.Run, own.JSON, own.Log, own.Keep = "", false, o.Log, false
 	own.Log.Quiet = true
@@ -53,15 +55,19 @@ func Run(ctx context.Context, w world.World, o invocation.Options) error {
 	}
 	quiet := w
 	quiet.Out = io.Discard
-	failed := runs.Run(ctx, quiet, own)
+	again := func() error { return runs.Run(ctx, quiet, own) }
+	if past.ForkedFrom() != nil {
+		again = func() error { return sessions.ForkAgain(ctx, quiet, own, past, dir) }
+	}
+	failed := again()
 	if kind := (fault.Error{}); failed != nil && (!errors.As(failed, &kind) || kind.Err != nil) {
 		return failed // not the outcome of jobs
 	}
-	again, _, err := savedrun.Past(own.ReportDir)
+	ended, _, err := savedrun.Past(own.ReportDir)
 	if err != nil {
 		return err
 	}
-	now, err := open(own.ReportDir, again)
+	now, err := open(own.ReportDir, ended)
 	if err != nil {
 		return err
 	}
@@ -82,24 +88,26 @@ func open(dir string, past *history.Past) (recorded, error) {
 // replayed are the jobs of a replay.
 type replayed struct {
 	was     recorded
-	scripts *files.Dir        // of their models
+	scripts *files.Dir // of their models, and repositories
+	git     gitdir.Env
 	ids     []string          // of jobs
 	left    map[string]string // jobs that are left out, with the reason
 }
 
 // change returns the plan with the jobs that have a conversation, each on the commit that it started from.
-func (r *replayed) change(_ context.Context, plan *tasks.Plan) (*tasks.Plan, error) {
+func (r *replayed) change(ctx context.Context, plan *tasks.Plan) (*tasks.Plan, error) {
+	for _, j := range r.was.run.Report.Jobs {
+		r.left[j.ID] = "it is not in the plan any more"
+	}
 	var jobs []tasks.Job
 	for _, j := range plan.Jobs {
-		file, why := r.script(j.ID)
-		if j.Review != nil && why == "" {
-			why = "its changes are reviewed, by a model that is not replayed"
-		}
+		with, why := r.replay(ctx, j)
 		if why != "" {
 			r.left[j.ID] = why
 			continue
 		}
-		jobs, r.ids = append(jobs, j.Replayed(file, r.was.past.Job(j.ID).First)), append(r.ids, j.ID)
+		delete(r.left, j.ID)
+		jobs, r.ids = append(jobs, j.Replayed(with)), append(r.ids, j.ID)
 	}
 	if len(jobs) == 0 {
 		return nil, fmt.Errorf("no job of run %s can be replayed%s", r.was.past.Run.ID, r.reasons())
@@ -116,7 +124,7 @@ func (r *replayed) reasons() (text string) {
 	return text
 }
 
-// print prints what differs. The error has exit code 1 if anything does.
+// print prints what differs. The error has exit code 1 if anything does, or if a job that a model has worked on is left out.
 func (r *replayed) print(out io.Writer, now recorded) error {
 	different := 0
 	fmt.Fprintf(out, "replay of run %s (version %s) with version %s\n", printable.Line(r.was.past.Run.ID, printable.Width), printable.Line(r.was.past.Run.Version, printable.Width), now.past.Run.Version)
@@ -136,13 +144,17 @@ func (r *replayed) print(out io.Writer, now recorded) error {
 			fmt.Fprintln(out, printable.Text("  "+d))
 		}
 	}
+	left := 0
 	for _, j := range r.was.run.Report.Jobs {
 		if why := r.left[j.ID]; why != "" {
-			fmt.Fprintf(out, "%s: not replayed: %s\n", j.ID, why)
+			fmt.Fprintln(out, printable.Text(fmt.Sprintf("%s: not replayed: %s", j.ID, why)))
+			if why != noConversation {
+				left++
+			}
 		}
 	}
 	fmt.Fprintf(out, "%d of %s replayed, %d different; reports: %s\n", len(r.ids), figures.Count(len(r.was.run.Report.Jobs), "job"), different, now.run.Dir)
-	if different > 0 {
+	if different+left > 0 {
 		return fault.Silent(event.ExitFailed)
 	}
 	return nil

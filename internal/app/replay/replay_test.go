@@ -86,8 +86,8 @@ func TestResponsesNameFilesOfTheWorkspaceWherePossible(t *testing.T) {
 	m := &journal.Message{Message: model.Message{Role: model.Assistant, Text: "Look.", Calls: []model.ToolCall{
 		{ID: "x", Name: "read", Input: `{"filePath":"/tmp/w/trees/a/b.go"}`}, {ID: "y", Name: "bash", Input: "not JSON"},
 	}}, Response: &event.Turn{Usage: &money.Usage{Input: 7, Output: 3}}}
-	want := turn{Text: "Look.", Calls: []callInTurn{{"read", `{"filePath":"./b.go"}`}, {"bash", "not JSON"}}, Usage: &usageInTurn{7, 3}}
-	if diff := cmp.Diff(want, response(m, "/tmp/w/trees/a")); diff != "" {
+	want := turn{Text: "Look.", Calls: []callInTurn{{"read", `{"filePath":"./b.go"}`}, {"bash", "not JSON"}}, Usage: &usageInTurn{Input: 7, Output: 3}, calls: []callInModel{{0, "x"}, {0, "y"}}}
+	if diff := cmp.Diff(want, response(m, "/tmp/w/trees/a"), cmp.AllowUnexported(turn{}, callInModel{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -23,7 +23,9 @@ import (
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/internal/view"
+	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/savedsession"
+	"github.com/millhand/millhand/tasks"
 )
 
 // ForkOptions are the options of "millhand session fork".
@@ -79,8 +81,35 @@ func Fork(ctx context.Context, w world.World, given ForkOptions) error {
 	if o, err = invocation.Resumed(o, past.Run); err != nil {
 		return fault.Wrap(event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err))
 	}
-	id := load.NewRunID(w)
-	o.ReportDir, o.Record, o.Plan.Run = reports, "", id
+	o.ReportDir = reports
+	return startFork(ctx, w, o, log, forking{past, dir, fork, true})
+}
+
+// ForkAgain starts a run once more that was forked from another one, from the conversation that it has copied. Its plan may have changed.
+func ForkAgain(ctx context.Context, w world.World, o invocation.Options, past *history.Past, dir string) error {
+	log, err := view.New(w.Err, o.Log, w.Getenv)
+	if err != nil {
+		return fault.Wrap(event.ExitUsage, err)
+	}
+	fork, err := savedsession.Again(past, dir, tasks.BranchPrefix+"replay")
+	if err != nil {
+		return fault.Wrap(event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err))
+	}
+	return startFork(ctx, w, o, log, forking{past, dir, fork, false})
+}
+
+// forking is a fork with the run that it continues, whose plan has to be the same.
+type forking struct {
+	past *history.Past
+	dir  string
+	fork *savedsession.Fork
+	same bool
+}
+
+// startFork starts a run with a job of another run.
+func startFork(ctx context.Context, w world.World, o invocation.Options, log *view.Log, f forking) (err error) {
+	id, dir := load.NewRunID(w), f.dir
+	o.Record, o.Plan.Run = "", id
 	if o.Prompt.Text != nil {
 		if o.Plan.Prompt, err = rundir.SavedManifest(dir); err != nil {
 			return fault.New(event.ExitUsage, "fork %s: %w; nothing was run", dir, err)
@@ -91,10 +120,12 @@ func Fork(ctx context.Context, w world.World, given ForkOptions) error {
 	if err != nil {
 		return err
 	}
-	if _, err := runs.Compare(past, c.Plan, false); err != nil {
-		return fault.Wrap(event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err))
+	if f.same {
+		if _, err := runs.Compare(f.past, c.Plan, false); err != nil {
+			return fault.Wrap(event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err))
+		}
 	}
-	forked, err := fork.History(id)
+	forked, err := f.fork.History(id)
 	narrowed := c.Plan
 	if err == nil {
 		narrowed, err = savedsession.Narrow(c.Plan, forked.Past)
@@ -103,7 +134,7 @@ func Fork(ctx context.Context, w world.World, given ForkOptions) error {
 		return fault.Wrap(event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err))
 	}
 	return runs.Start(ctx, w, o, c.With(narrowed), runs.Starting{
-		ID: id, Log: log, History: forked, Fork: fork,
+		ID: id, Log: log, History: forked, Fork: f.fork,
 		Claim: func() (*rundir.Dir, error) { return rundir.Claim(ctx, o.Plan.In(w), o.ReportDir, id, w.Clock()) },
 	})
 }
