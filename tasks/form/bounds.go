@@ -46,12 +46,7 @@ func Bounded(key policy.Key, f Field) Field {
 
 // Refuse records at the value's key, or else at the value, that a policy refuses something.
 func (o Origin) Refuse(what string, by policy.Rule) {
-	what, fix := Refusal(what, by)
-	if o.Key != nil {
-		o.KeyProblem(what, fix)
-		return
-	}
-	o.Problem(what, fix)
+	o.KeyProblem(Refusal(what, by))
 }
 
 // Outside reports whether a policy refuses a path that a value names, and records

@@ -25,18 +25,18 @@ func (o Origin) Problem(what, fix string) {
 	o.Src.Report(o.Use.Line, o.Use.Column, what, fix)
 }
 
-// KeyProblem records a mistake in the key that the value belongs to.
+// KeyProblem records a mistake in the key that the value belongs to, or in the value if it is an entry of a list or a file.
 func (o Origin) KeyProblem(what, fix string) {
+	if o.Key == nil {
+		o.Problem(what, fix)
+		return
+	}
 	o.Src.Report(o.Key.Line, o.Key.Column, what, fix)
 }
 
 // Lacks records that a key of the mapping is missing.
 func (o Origin) Lacks(key, fix string) {
-	report := o.Problem
-	if o.Key != nil {
-		report = o.KeyProblem
-	}
-	report(fmt.Sprintf("missing key %q in %s", key, o.Label), fix)
+	o.KeyProblem(fmt.Sprintf("missing key %q in %s", key, o.Label), fix)
 }
 
 // Named reports whether the key is a name that a template can refer to.
