@@ -41,6 +41,9 @@ func read(t *testing.T, text string) (*Manifest, []string) {
 	all := map[string]string{"m.yaml": text}
 	maps.Copy(all, besideManifest)
 	for name, content := range all {
+		if large := len(content) > 1<<20; large && !strings.Contains(text, name) {
+			continue
+		}
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -343,7 +346,23 @@ model: openai/m
 version: 1
 model: openai/m
 `, []string{
-			`m.yaml:4:20: an author's name and email must not contain <, > or line breaks; remove them`,
+			`m.yaml:4:20: an author's name and email must not contain <, >, NUL or line breaks; remove them`,
+		}},
+		{"authors as git writes them", head + `tasks:
+- {id: a, prompt: p, commit: {author: "Ann <ann@h>"}}
+- {id: b, prompt: p, commit: {author: "=?utf-8?q?Ann=0Aparent_x?= <ann@h>"}}
+- {id: c, prompt: p, commit: {author: '"Ann <x>" <ann@h>'}}
+- {id: d, prompt: p, commit: {author: ann@h}}
+- {id: e, prompt: p, commit: {author: Ann}}
+- {id: f, prompt: p, commit: {author: [Ann]}}
+- {id: g, prompt: p, commit: {author: {name: Ann}}}
+`, []string{
+			`m.yaml:5:39: an author's name and email must not contain <, >, NUL or line breaks; remove them`,
+			`m.yaml:6:39: an author's name and email must not contain <, >, NUL or line breaks; remove them`,
+			`m.yaml:7:39: invalid author "ann@h"; write NAME <EMAIL>, or {name: NAME, email: EMAIL}`,
+			`m.yaml:8:39: invalid author "Ann"; write NAME <EMAIL>, or {name: NAME, email: EMAIL}`,
+			`m.yaml:9:39: "author" must be a mapping, not a list; write KEY: VALUE`,
+			`m.yaml:10:31: missing key "email" in "author"; add email: ADDRESS`,
 		}},
 		{"verify commands", `tasks:
 - id: a

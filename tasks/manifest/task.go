@@ -239,13 +239,17 @@ var authorForm = form.Of[tasks.Person]{Type: form.Type{Name: "mapping", Keys: fu
 
 // readAuthor reads the author of a commit.
 func readAuthor(v form.Value) (tasks.Person, bool) {
-	if v.IsScalar() && !v.Null() {
-		return addressed(v)
-	}
 	var p tasks.Person
-	personKeys(&p).Read(v)
-	if strings.ContainsAny(p.Name+p.Email, "<>\r\n") {
-		v.Problem("an author's name and email must not contain <, > or line breaks", "remove them")
+	if v.IsScalar() && !v.Null() {
+		var ok bool
+		if p, ok = addressed(v); !ok {
+			return p, false
+		}
+	} else {
+		personKeys(&p).Read(v)
+	}
+	if strings.ContainsAny(p.Name+p.Email, "<>\r\n\x00") {
+		v.Problem("an author's name and email must not contain <, >, NUL or line breaks", "remove them")
 	}
 	return p, p.Name != "" && p.Email != ""
 }
