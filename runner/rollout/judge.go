@@ -139,7 +139,7 @@ func (r *Rollout) overCI() []event.Condition {
 			sum += rec.pull.CI
 		}
 	}
-	if limit := r.spec.CIMinutes; limit > 0 && sum >= time.Duration(limit)*time.Minute {
+	if limit := r.spec.CIMinutes; limit > 0 && int(sum/time.Minute) >= limit {
 		return []event.Condition{{Key: "rollout.ci_minutes", Limit: fmt.Sprint(limit), Value: fmt.Sprintf("%.0f", sum.Minutes())}}
 	}
 	return nil

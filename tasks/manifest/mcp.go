@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -96,7 +97,7 @@ const (
 // readTimeout reads a duration, or a number of milliseconds as OpenCode has them.
 func readTimeout(v form.Value) (time.Duration, bool) {
 	if v.IsScalar() && v.Node.ShortTag() == "!!int" {
-		ms, ok := form.Positive().Read(v)
+		ms, ok := form.Between(1, int(math.MaxInt64/time.Millisecond)).Read(v)
 		return time.Duration(ms) * time.Millisecond, ok
 	}
 	return form.ReadDuration(v)

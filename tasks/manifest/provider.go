@@ -158,7 +158,8 @@ func private(host string) bool {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast()
 	}
-	dot := strings.LastIndexByte(strings.TrimSuffix(host, "."), '.')
+	host = strings.TrimSuffix(host, ".")
+	dot := strings.LastIndexByte(host, '.')
 	return dot < 0 || slices.Contains([]string{"localhost", "local", "internal", "lan", "test"}, strings.ToLower(host[dot+1:]))
 }
 
