@@ -155,6 +155,9 @@ func TestMarkdownFilesAreBoundedText(t *testing.T) {
 			t.Errorf("%s: %q, %t, %q", name, text, ok, got)
 		}
 	}
+	if !v.Uses().Files[filepath.Join(v.Src.Dir, "a.md")] {
+		t.Errorf("the file is not an input: %v", v.Uses().Files)
+	}
 	if src := v.MarkdownFile("/etc/a.md"); src.Name != "/etc/a.md" {
 		t.Errorf("an absolute file is called %s", src.Name)
 	}

@@ -176,6 +176,9 @@ model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
 			`m.yaml:6:31: the file expands to more than 100000 values; use fewer aliases, or split the file`,
 		}},
+		{"aliases of long texts", "a: &a " + strings.Repeat("x", 600<<10) + "\nb: [" + strings.Repeat("*a, ", 30) + "*a]\n", []string{
+			`m.yaml:2:109: the file expands to more than 16 MiB of text; use fewer aliases`,
+		}},
 		{"merge keys of other types", `limits: {<<: 5, turns: 3}
 budget: {<<: [{cost: 1}, 7]}
 version: 1
