@@ -135,6 +135,10 @@ func (p *followed) follow(ctx context.Context) error {
 	d := follow.Decide(p.pull, p.state, p.settings, p.World.Now())
 	if d.Action == follow.Continue {
 		if p.started() {
+			if p.options.DryRun {
+				p.row.Result = "would finish"
+				return nil
+			}
 			p.row.Result = "finished"
 			return p.finish(ctx)
 		}
