@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/model/opened"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
@@ -182,6 +184,27 @@ func TestAFollowUpPromptEscalates(t *testing.T) {
 		if got := filesIn(p.Dir, "two"); got != "two: 2" {
 			t.Errorf("files %s", got)
 		}
+	}
+}
+
+// The next model can't be opened: the job ends with what is in its workspace, where the changes of the model before are undone.
+func TestTheNextModelCantBeOpened(t *testing.T) {
+	s := setUp(t)
+	spec := s.escalates()
+	spec.KeepBase = true
+	play := plays(t, writesOne)
+	s.uses.OpenModel = func(j tasks.Job, child string, on opened.Notices) (opened.Conversation, error) {
+		if j.Model != "script:x" {
+			return opened.Conversation{}, errors.New("no such model")
+		}
+		return play(j, child, on)
+	}
+	p, _, end := s.works(&tasks.Plan{}, spec, "")
+	if end == nil || *end != (ending.Stop{Code: event.CodeNoModel, Detail: "no such model"}) || s.stepsOf() != "" {
+		t.Errorf("%+v, %s", end, s.stepsOf())
+	}
+	if found, err := p.Diff.Find(t.Context()); err != nil || len(found.Changes.Changes) != 0 {
+		t.Errorf("%v, %+v", err, found)
 	}
 }
 

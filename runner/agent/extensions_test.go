@@ -183,6 +183,24 @@ func TestALanguageServerOfAJob(t *testing.T) {
 	}
 }
 
+// A custom tool of the manifest runs with the arguments of the model, also where the job's own commands may change nothing.
+func TestACustomToolThatMayWrite(t *testing.T) {
+	c := command.Custom{Name: "deploy", Description: "deploys", Command: []string{"bash", "-c", "cat > made"}, Schema: []byte(`{"type": "object", "properties": {"to": {"type": "string"}}}`), Writes: true}
+	deploy, err := tools.NewCustom(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := setUp(t)
+	s.uses.Custom = []tools.Tool{deploy}
+	spec := s.job("a")
+	readonly, _ := permission.Preset("readonly")
+	spec.Profile = allowing(readonly, "deploy")
+	p, _, end := s.works(&tasks.Plan{Tools: []tasks.CustomTool{{Name: "deploy", Workspace: true}}}, spec, "  - calls: [{tool: deploy, args: {to: here}}]\n  - text: done\n")
+	if got := filesIn(p.Dir, "made"); end != nil || got != `made: {"to":"here"}` {
+		t.Errorf("%+v, %s", end, got)
+	}
+}
+
 // The names of a custom tool are taken as millhand's own are, whatever their case.
 func TestNamesOfToolsThatAreTaken(t *testing.T) {
 	deploy, err := tools.NewCustom(command.Custom{Name: "Deploy", Description: "deploys", Command: []string{"true"}})

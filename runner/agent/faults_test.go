@@ -47,7 +47,8 @@ func TestFaultsOfTheChanges(t *testing.T) {
 		"unneeded, with a warning": {
 			ablate: tasks.UnneededWarn, verify: []tasks.Verify{checks("v", "true")}, does: "echo 1 > one", warning: "no verify command needs 1 hunk of the changes: one (added)",
 		},
-		"needed": {ablate: tasks.UnneededFail, verify: []tasks.Verify{checks("v", "test -e one")}, does: "echo 1 > one"},
+		"markers, without a rebase": {does: "printf '<<<<<<< a\\\\n>>>>>>> b\\\\n' > one"},
+		"needed":                    {ablate: tasks.UnneededFail, verify: []tasks.Verify{checks("v", "test -e one")}, does: "echo 1 > one"},
 	} {
 		for _, attempts := range []int{1, 2} {
 			t.Run(name, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
 )
@@ -122,6 +123,68 @@ func TestAReportDirectoryThatCantBeWritten(t *testing.T) {
 			}
 			if got := s.warnings(); strings.Count(got, "\n") > 0 || !strings.HasSuffix(got, c.warnings) || (got == "") != (c.warnings == "") {
 				t.Errorf("warnings:\n%s", got)
+			}
+		})
+	}
+}
+
+// A worktree that something removes ends the job, which names what could not be done. Nothing is taken for unchanged.
+func TestAWorktreeThatIsGone(t *testing.T) {
+	const turns = "  - calls: [{tool: bash, args: {command: touch one}}]\n  - text: done\nagents:\n  review: {turns: [" + accepts + "]}\n"
+	all := permission.Profile{Name: "all", Rules: []permission.Rule{{Permission: "*", Pattern: "*", Effect: permission.Allow}}}
+	fails := "  - calls: [{tool: bash, args: {command: touch one}}]\n  - {expect: [never], text: done}\n"
+	for name, c := range map[string]struct {
+		set    func(*stage, *tasks.Job)
+		models map[string]string
+		at     func(event.Event) bool
+		code   event.Code
+		want   string
+	}{
+		"commit": {nil, nil, nil, event.CodeCommit, "find the paths that the job changed: "},
+		"change": {func(_ *stage, j *tasks.Job) { j.Commit, j.Profile, j.Change = nil, all, tasks.Change{MaxFiles: 1} }, nil, nil, event.CodeCommit, "find the job's changes: "},
+		"ablate": {func(_ *stage, j *tasks.Job) {
+			j.Commit, j.Profile, j.Ablate = nil, all, tasks.Ablate{Time: time.Minute, Jobs: 1}
+		}, nil, nil, event.CodeCommit, "find the job's changes: "},
+		"review": {func(_ *stage, j *tasks.Job) {
+			j.Commit, j.Profile, j.Review = nil, all, &tasks.Review{Agent: tasks.DefaultReviewer}
+		}, nil, nil, event.CodeCommit, "find the changes for the review: "},
+		"escalate": {func(_ *stage, j *tasks.Job) { j.Escalate = []tasks.Model{{ID: "script:y"}} }, map[string]string{"script:x": fails}, nil, event.CodeCommit, "save the work of the model: "},
+		"keep":     {func(_ *stage, j *tasks.Job) { j.Escalate, j.KeepBase = []tasks.Model{{ID: "script:y"}}, true }, map[string]string{"script:x": fails}, nil, event.CodeCommit, "undo the changes of the model: "},
+		"script": {func(_ *stage, j *tasks.Job) {
+			j.Script = tasks.NewTaskScript("s.sh", []byte("d=$PWD; cd /; rm -rf $d"))
+		}, nil, first(event.JobEnded), event.CodeCommit, "find the paths that the script changed: "},
+		"failed script": {func(_ *stage, j *tasks.Job) {
+			j.Script = tasks.NewTaskScript("s.sh", []byte("d=$PWD; cd /; rm -rf $d; exit 1"))
+		}, nil, first(event.JobEnded), event.CodeCommit, "undo the changes of script s.sh: "},
+		"script directory": {func(s *stage, j *tasks.Job) {
+			j.Script = tasks.NewTaskScript("s.sh", []byte("true"))
+			writeFile(s.t, filepath.Join(s.opts.Work, "scripts"), "")
+		}, nil, first(event.JobEnded), event.CodeInternal, "mkdir "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := setUp(t)
+			spec := s.job("a")
+			if c.set != nil {
+				c.set(s, &spec)
+			}
+			if c.models == nil {
+				c.models = map[string]string{"script:x": turns}
+			}
+			if c.at == nil {
+				c.at = func(e event.Event) bool { return e.Type == event.TurnEnded && e.Turn.Number == 2 }
+			}
+			s.uses.OpenModel = casts(t, c.models)
+			j := s.begin(&tasks.Plan{}, spec)
+			p := s.prepared(j)
+			s.kill = func(e event.Event) bool {
+				if c.at(e) {
+					os.RemoveAll(p.Dir)
+				}
+				return false
+			}
+			r, end := s.session(j, p)
+			if end == nil || end.Code != c.code || !strings.HasPrefix(end.Detail, c.want) || r.Review != nil || r.Hunks != nil {
+				t.Errorf("%+v, %+v", end, r)
 			}
 		})
 	}

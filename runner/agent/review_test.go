@@ -139,6 +139,21 @@ func TestAReviewerThatCantBeOpened(t *testing.T) {
 	}
 }
 
+// A reviewer without the skills of the base reviews nothing.
+func TestTooManySkillsOfTheBase(t *testing.T) {
+	s := setUp(t)
+	all := map[string]string{}
+	for i := range maxSkillFiles + 1 {
+		all[fmt.Sprintf(".agents/skills/x/%d", i)] = ""
+	}
+	s.commit(all)
+	spec := s.job("a")
+	spec.Review = &tasks.Review{Agent: tasks.DefaultReviewer}
+	if _, r, _ := s.works(&tasks.Plan{}, spec, turnsWithReviewer(0, accepts)); r.Review == nil || r.Review.Reason != "read the skills of the base: they are too large" {
+		t.Errorf("%+v", r.Review)
+	}
+}
+
 func TestUnchangedJobsAreNotReviewed(t *testing.T) {
 	s := setUp(t)
 	spec := s.job("a")
@@ -225,6 +240,10 @@ func TestSkillsOfTheBase(t *testing.T) {
 	changed := filepath.Join(p.Dir, ".agents/skills/look/SKILL.md")
 	writeFile(t, changed, "---\nname: look\ndescription: changed\n---\npatch\n")
 	writeFile(t, filepath.Join(p.Dir, "AGENTS.md"), "patched notes")
+	if j.History.Facts = (&history.Facts{First: "first"}); r.base() != "first" {
+		t.Errorf("the base of a job that was rebased is %s", r.base())
+	}
+	j.History.Facts = nil
 	found, err := r.skills()
 	if err != nil || len(found.List) != 1 || found.List[0].Description != "d" {
 		t.Fatalf("%v, %+v", err, found)

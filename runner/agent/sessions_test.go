@@ -88,6 +88,16 @@ func TestInstructionsOfAPullRequest(t *testing.T) {
 	}
 }
 
+// A broken skill is reported once, although each session of the job looks for skills.
+func TestABrokenSkill(t *testing.T) {
+	s := setUp(t)
+	s.commit(map[string]string{".agents/skills/x/SKILL.md": "broken", ".agents/skills/y/SKILL.md": "---\nname: y\ndescription: d\n---\nthe skill\n"})
+	_, _, end := s.works(helpers(), s.job("a"), asksChild("look", "where", "")+"  - {expect: [the skill], text: done}\nagents:\n  look: {turns: [{calls: [{tool: skill, args: {name: y}}]}, {expect: [the skill], text: the skill}]}\n")
+	if got := s.warnings(); end != nil || !strings.Contains(got, ".agents/skills/x/SKILL.md") || strings.Count(got, "\n") > 0 {
+		t.Errorf("%+v, warnings: %s", end, got)
+	}
+}
+
 // Instructions that can't be read, or that are outside of the repository, are not used.
 func TestInstructionsThatCantBeRead(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -146,5 +156,21 @@ func TestTotalsAddUpOverSessions(t *testing.T) {
 	}
 	if since(nil, new(money.USD(1))) != nil || since(new(money.USD(1)), nil) != nil || *since(new(money.USD(1)), new(money.USD(3))) != 2 {
 		t.Error("what was spent between two sums")
+	}
+}
+
+// A journal that can't be written any more is reported, and the session goes on.
+func TestATranscriptThatCantBeWritten(t *testing.T) {
+	s := setUp(t)
+	j := s.begin(&tasks.Plan{}, s.job("a"))
+	w := newWork(j, s.prepared(j))
+	j.run.equipment.OpenModel = plays(t, "  - text: done\n")
+	o, err := w.openSession(t.Context(), j.ownSpec(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.transcript.Close()
+	if end := o.run(t.Context(), "go"); !end.Done() || !strings.HasPrefix(s.warnings(), "transcript incomplete: ") {
+		t.Errorf("%+v, warnings: %s", end, s.warnings())
 	}
 }
