@@ -14,7 +14,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/millhand/millhand/internal/gitops/gitfile"
-	"github.com/millhand/millhand/internal/gitops/objectdb"
 	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/gitops/store"
 )
@@ -57,12 +56,11 @@ func (r *Repo) checkOutState(ctx context.Context, dir, states, tree string, o Co
 		return nil, err
 	}
 	defer w.Close()
-	if tree == objectdb.EmptyTree.String() { // a commit needs its object
-		if _, err := w.WriteBytes(plumbing.TreeObject, nil); err != nil {
-			return nil, err
-		}
+	root := plumbing.NewHash(tree)
+	if err := storeRoot(w, root); err != nil {
+		return nil, err
 	}
-	commit, err := storeCommit(ctx, w, plumbing.NewHash(tree), o)
+	commit, err := storeCommit(ctx, w, root, o)
 	if err == nil {
 		err = w.Finish(ctx)
 	}

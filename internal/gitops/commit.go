@@ -253,10 +253,8 @@ func (c *committing) store(ctx context.Context, objects *objectdb.Objects, w *st
 	if tree == before {
 		return commit, tree, nil, ErrNothingToCommit
 	}
-	if tree == objectdb.EmptyTree { // a root needs its object, even without entries
-		if _, err := w.WriteBytes(plumbing.TreeObject, nil); err != nil {
-			return commit, tree, nil, err
-		}
+	if err := storeRoot(w, tree); err != nil {
+		return commit, tree, nil, err
 	}
 	if commit, err = storeCommit(ctx, w, tree, c.o); err != nil {
 		return commit, tree, nil, err
@@ -292,6 +290,15 @@ func storeFile(w *store.Writer, file *content.File, f *gitdir.IndexEntry) error 
 		err = fmt.Errorf("%s: %w", f.Path, content.ErrReplaced)
 	}
 	f.Stat = file.Stat
+	return err
+}
+
+// storeRoot stores the empty tree if the tree of a commit is that one: a root needs its object, even without entries.
+func storeRoot(w *store.Writer, tree plumbing.Hash) error {
+	if tree != objectdb.EmptyTree {
+		return nil
+	}
+	_, err := w.WriteBytes(plumbing.TreeObject, nil)
 	return err
 }
 
