@@ -132,29 +132,47 @@ func (u *usage) job(run, id string) *jobUsage {
 }
 
 func (j *jobUsage) add(e event.Event) {
-	switch {
-	case e.Type == event.JobStarted && e.JobStart != nil:
-		j.workspace, j.level = e.JobStart.Workspace, e.JobStart.Sandbox.Level
-	case e.Type == event.JobEnded && e.JobEnd != nil:
-		j.passed = e.JobEnd.Outcome == event.Passed
-	case e.Type == event.NetworkRequested && e.Network != nil:
-		j.network = append(j.network, connection{*e.Network, j.marked != nil})
-	case e.Type == event.UntrustedRead && e.Untrusted != nil:
-		j.marked = &e
-	case e.Type == event.CallUpdated && e.Call != nil:
-		key := e.Session + "\x00" + e.Call.ID
-		i, ok := j.at[key]
-		if !ok {
-			i = len(j.calls)
-			j.at[key] = i
-			j.calls = append(j.calls, usedCall{})
-		}
-		after := j.calls[i].after
-		if j.calls[i].Decision == nil { // it was decided only now
-			after = j.marked != nil && !j.marks(e)
-		}
-		j.calls[i] = usedCall{*e.Call, e.Session, relative(e.Call.Input, j.workspace), after}
+	if add, ok := usages.Find(&e); ok {
+		add(j, e)
 	}
+}
+
+var usages = event.Walk[func(*jobUsage, event.Event)]{
+	On: map[event.Type]func(*jobUsage, event.Event){
+		event.JobStarted: func(j *jobUsage, e event.Event) {
+			j.workspace, j.level = e.JobStart.Workspace, e.JobStart.Sandbox.Level
+		},
+		event.JobEnded: func(j *jobUsage, e event.Event) { j.passed = e.JobEnd.Outcome == event.Passed },
+		event.NetworkRequested: func(j *jobUsage, e event.Event) {
+			j.network = append(j.network, connection{*e.Network, j.marked != nil})
+		},
+		event.UntrustedRead: func(j *jobUsage, e event.Event) { j.marked = &e },
+		event.CallUpdated:   (*jobUsage).call,
+	},
+	Ignores: []event.Type{
+		event.RunStarted, event.PhaseStarted, event.PhaseEnded, event.CommandStarted, event.CommandEnded, event.BaselineEnded, event.ScriptEnded,
+		event.SessionStarted, event.AttemptStarted, event.ReviewEnded, event.ModelEscalated, event.TurnStarted, event.ModelText, event.RequestRetried,
+		event.TurnEnded, event.Pruned, event.Compacted, event.SessionEnded, event.VerifyEnded, event.FilesLeft, event.ChangesFound, event.CommitStarted,
+		event.PublishStarted, event.CommentStarted, event.ForgeRequestStarted, event.ExtensionChanged, event.RevertStarted, event.WarningIssued,
+		event.RunEnded, event.Sealed, event.AblationStarted, event.TrialEnded, event.AblationEnded, event.CommentPosted, event.ForgeRequestEnded,
+		event.Committed, event.CommitPublished, event.PullRequestStarted, event.Reverted,
+	},
+}
+
+// call adds a call, or its next state.
+func (j *jobUsage) call(e event.Event) {
+	key := e.Session + "\x00" + e.Call.ID
+	i, ok := j.at[key]
+	if !ok {
+		i = len(j.calls)
+		j.at[key] = i
+		j.calls = append(j.calls, usedCall{})
+	}
+	after := j.calls[i].after
+	if j.calls[i].Decision == nil { // it was decided only now
+		after = j.marked != nil && !j.marks(e)
+	}
+	j.calls[i] = usedCall{*e.Call, e.Session, relative(e.Call.Input, j.workspace), after}
 }
 
 // marks reports whether a call has marked the job, which was decided before it did.
