@@ -72,7 +72,8 @@ func Show(ctx context.Context, w world.World, o Options) error {
 		err = waves.print(w.Out)
 		load.PrintSources(w.Out, plan)
 		printScripts(w.Out, plan)
-		err = errors.Join(err, planned.PrintExtensions(w.Out, planned.Extensions(plan, w.Getenv)), planned.PrintGrants(w.Out, plan.Grants()), printSetups(w.Out, plan, setups), printAfterUntrusted(w.Out, plan))
+		err = errors.Join(err, planned.PrintExtensions(w.Out, planned.Extensions(plan, w.Getenv)), planned.PrintGrants(w.Out, plan.Grants()))
+		err = errors.Join(err, printSetups(w.Out, plan, setups), printAfterUntrusted(w.Out, plan))
 	}
 	failing := 0
 	for _, n := range notes {
