@@ -15,6 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/model/opened"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
+	"github.com/millhand/millhand/runner/instructions"
 	"github.com/millhand/millhand/runner/review"
 	"github.com/millhand/millhand/tasks"
 )
@@ -252,7 +253,7 @@ func TestSkillsOfTheBase(t *testing.T) {
 		t.Errorf("%s, %v", text, err)
 	}
 	var notes []string
-	for _, n := range (instructions{j, p}).notesAt(r.base(), r.sessionSpec()) {
+	for _, n := range (instructions.Of{Job: j.Job, Site: p}).At(r.base(), r.sessionSpec().task.Profile) {
 		notes = append(notes, n.Name+": "+n.Text)
 	}
 	if diff := cmp.Diff([]string{"AGENTS.md: base notes"}, notes); diff != "" {

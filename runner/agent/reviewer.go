@@ -68,9 +68,8 @@ func (r *reviews) open(ctx context.Context, from *continuation) (*open, error) {
 		return nil, err
 	}
 	window, output := w.job.run.equipment.window(s)
-	n := instructions{w.job, w.site}
-	in := n.input(s, env.Commands.Scratch)
-	in.Repository = n.notesAt(r.base(), s)
+	own := w.instructions()
+	in := own.Input(w.instructed(s, env), own.At(r.base(), s.task.Profile))
 	o.Session = session.New(session.Config{
 		ID: w.job.SessionID(s.name), Job: w.job.Spec.ID, Agent: s.task.Agent, Parent: s.parent,
 		Model: o.talk.Model, ModelName: s.task.ModelName, System: prompt.System(in), Tools: offer, Env: env,
@@ -95,17 +94,6 @@ func (r *reviews) base() string {
 		return past.First
 	}
 	return r.work.site.Base
-}
-
-// notesAt is repositoryNotes for the files of a commit.
-func (n instructions) notesAt(commit string, s sessionSpec) []prompt.Text {
-	return n.notes(func(name, shown string) (string, bool) {
-		text, err := n.site.Tree.File(commit, name)
-		if err != nil || len(text) > maxNotes || !s.task.Profile.Allows("read", path.Clean(shown), name, filepath.Join(n.site.Tree.Root(), name)) {
-			return "", false
-		}
-		return strings.ToValidUTF8(string(text), "\uFFFD"), true
-	})
 }
 
 const (

@@ -16,11 +16,14 @@ import (
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/opened"
 	"github.com/millhand/millhand/internal/session"
+	"github.com/millhand/millhand/internal/session/prompt"
 	"github.com/millhand/millhand/runner/ending"
+	"github.com/millhand/millhand/runner/instructions"
 	"github.com/millhand/millhand/runner/mention"
 	"github.com/millhand/millhand/runner/savedsession"
 	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tools"
 )
 
 // sessionSpec specifies one session of a job.
@@ -31,6 +34,17 @@ type sessionSpec struct {
 	name     string      // of its transcript, without extension; the task_id of a child session
 	narrowed string      // names the agents that reduce the job's profile; "" for none
 	parent   string      // id of the session that started it; "" for the task's own
+}
+
+// instructions are those for the sessions of the job.
+func (w *work) instructions() instructions.Of { return instructions.Of{Job: w.job.Job, Site: w.site} }
+
+// instructed returns what instructions depend on of a session with an environment of its tools.
+func (w *work) instructed(s sessionSpec, env *tools.Env) instructions.Session {
+	return instructions.Session{
+		Task: s.task, Prompt: s.agent.Prompt, Model: cmp.Or(w.job.run.equipment.facts(s.speaks).Like, s.speaks), Child: s.parent != "",
+		Proxied: w.job.opts.Sandbox.Net, Scratch: env.Commands.Scratch,
+	}
 }
 
 // child returns the agent of a child session, "" for the job's own session.
@@ -212,15 +226,15 @@ func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuatio
 			return w.job.opts.Redact.Held(made)
 		}
 	}
-	own := instructions{w.job, w.site}
-	notes := own.repositoryNotes(s)
+	own := w.instructions()
+	notes := own.Repository(s.task.Profile)
 	for _, n := range notes {
 		w.job.ReadNotes(n.Name)
 	}
 	o.Session = session.New(session.Config{
 		ID: w.job.SessionID(s.name), Job: w.job.Spec.ID, Agent: s.task.Agent, Parent: s.parent,
 		Model: model.Announced(o.talk.Model, func() { w.site.Requested() }), ModelName: s.task.ModelName,
-		System: own.system(s, env.Commands.Scratch, notes),
+		System: prompt.System(own.Input(w.instructed(s, env), notes)),
 		Tools:  offer, Env: env,
 		Limits: sessionLimits(s.task.Limits), JobLimits: w.limits, Budget: w.budget.Session(s.task.Model, o.talk.Price),
 		Sampling: model.Sampling(s.task.Sampling),

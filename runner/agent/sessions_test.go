@@ -11,10 +11,11 @@ import (
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/session/prompt"
 	"github.com/millhand/millhand/runner/commands"
+	"github.com/millhand/millhand/runner/instructions"
 	"github.com/millhand/millhand/runner/savedsession"
 	"github.com/millhand/millhand/tasks"
-	"github.com/millhand/millhand/tools/access"
 )
 
 func TestTheFeedbackOfAFailedVerify(t *testing.T) {
@@ -46,10 +47,10 @@ func TestTheRepositorysNotes(t *testing.T) {
 	spec := s.job("a")
 	spec.Repo.Dir = filepath.Join(s.repo, "web", "app")
 	j := s.begin(&tasks.Plan{}, spec)
-	n := instructions{j, s.prepared(j)}
+	n := instructions.Of{Job: j.Job, Site: s.prepared(j)}
 	notes := func(profile permission.Profile) string {
 		var all []string
-		for _, n := range n.repositoryNotes(sessionSpec{task: tasks.Job{Profile: profile}}) {
+		for _, n := range n.Repository(profile) {
 			all = append(all, n.Name+": "+n.Text)
 		}
 		return strings.Join(all, "")
@@ -62,10 +63,9 @@ func TestTheRepositorysNotes(t *testing.T) {
 	if got := notes(denied); got != "../CLAUDE.md: not read\n" {
 		t.Errorf("without AGENTS.md: %q", got)
 	}
-	own := sessionSpec{task: spec, speaks: "script:x"}
-	prompt := n.system(own, access.Scratch{}, n.repositoryNotes(own))
-	for _, want := range []string{n.site.Space.Dir(), "root\n", "a separate worktree, created from HEAD; the runner commits to branch millhand/a; the workspace is its directory web/app"} {
-		if !strings.Contains(prompt, want) {
+	text := prompt.System(n.Input(instructions.Session{Task: spec, Model: "script:x"}, n.Repository(spec.Profile)))
+	for _, want := range []string{n.Site.Space.Dir(), "root\n", "a separate worktree, created from HEAD; the runner commits to branch millhand/a; the workspace is its directory web/app"} {
+		if !strings.Contains(text, want) {
 			t.Errorf("the system prompt lacks %q", want)
 		}
 	}
@@ -136,16 +136,16 @@ func TestWorkspaceGitState(t *testing.T) {
 	spec.Commit = nil
 	writeFile(t, filepath.Join(s.repo, "mine"), "x\n")
 	j := s.begin(&tasks.Plan{AllowDirty: true}, spec)
-	n := instructions{j, s.prepared(j)}
-	if got := n.gitState(); got != "branch main; 1 path had uncommitted changes before you started" {
+	n := instructions.Of{Job: j.Job, Site: s.prepared(j)}
+	if got := n.Input(instructions.Session{}, nil).Environment.Git; got != "branch main; 1 path had uncommitted changes before you started" {
 		t.Errorf("%q", got)
 	}
 	git(t, s.repo, "checkout", "-q", "--detach")
-	if got := n.gitState(); got != "no branch is checked out; 1 path had uncommitted changes before you started" {
+	if got := n.Input(instructions.Session{}, nil).Environment.Git; got != "no branch is checked out; 1 path had uncommitted changes before you started" {
 		t.Errorf("%q", got)
 	}
 	git(t, s.repo, "checkout", "-q", "--orphan", "new")
-	if got := n.gitState(); got != "branch new, no commits yet" {
+	if got := n.Input(instructions.Session{}, nil).Environment.Git; got != "branch new, no commits yet" {
 		t.Errorf("%q", got)
 	}
 }

@@ -1,6 +1,7 @@
-package agent
+package instructions
 
 import (
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -17,14 +18,14 @@ func instructionFiles() []string { return []string{"AGENTS.md", "CLAUDE.md"} }
 // maxNotes is the maximum size of a repository's instructions file in bytes.
 const maxNotes = 256 << 10
 
-// waitForFiles waits for the files of the job if its first request depends on more of them
+// WaitForFiles waits for the files of the job if its first request depends on more of them
 // than instruction files, which are read from the commit. The user's own tree has its files.
-func (n instructions) waitForFiles() *ending.Stop {
-	s := n.site
+func (n Of) WaitForFiles() *ending.Stop {
+	s := n.Site
 	if s.Complete() {
 		return s.Settled()
 	}
-	if s.InPlace || n.job.Start.OnPull.Trusted != "" {
+	if s.InPlace || n.Job.Start.OnPull.Trusted != "" {
 		return nil
 	}
 	for _, dir := range skill.Dirs() {
@@ -44,8 +45,8 @@ func (n instructions) waitForFiles() *ending.Stop {
 
 // notesOfCommit returns the instructions in the root of a commit, if the profile allows reading them: for a job whose files are
 // not checked out yet, or are those of a pull request.
-func (n instructions) notesOfCommit(commit string, p permission.Profile) []prompt.Text {
-	s := n.site
+func (n Of) notesOfCommit(commit string, p permission.Profile) []prompt.Text {
+	s := n.Site
 	for _, name := range instructionFiles() {
 		text, err := s.Origin.File(commit, name)
 		if err == nil && len(text) <= maxNotes && p.Allows("read", name, name, filepath.Join(s.Dir, name)) {
@@ -53,4 +54,15 @@ func (n instructions) notesOfCommit(commit string, p permission.Profile) []promp
 		}
 	}
 	return nil
+}
+
+// At is Repository for the files of a commit.
+func (n Of) At(commit string, p permission.Profile) []prompt.Text {
+	return n.notes(func(name, shown string) (string, bool) {
+		text, err := n.Site.Tree.File(commit, name)
+		if err != nil || len(text) > maxNotes || !p.Allows("read", path.Clean(shown), name, filepath.Join(n.Site.Tree.Root(), name)) {
+			return "", false
+		}
+		return strings.ToValidUTF8(string(text), "\uFFFD"), true
+	})
 }
