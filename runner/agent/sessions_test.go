@@ -112,7 +112,7 @@ func TestInstructionsThatCantBeRead(t *testing.T) {
 			}
 		}, ""},
 		"too large": {func(t *testing.T, dir string) {
-			writeFile(t, filepath.Join(dir, "AGENTS.md"), strings.Repeat("x", maxNotes+1))
+			writeFile(t, filepath.Join(dir, "AGENTS.md"), strings.Repeat("x", 256<<10+1))
 		}, "AGENTS.md of the repository is ignored: "},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestInstructionsThatCantBeRead(t *testing.T) {
 			j := s.begin(&tasks.Plan{}, s.job("a"))
 			p := s.prepared(j)
 			c.set(t, p.Dir)
-			if notes := (instructions{j, p}).repositoryNotes(j.ownSpec()); len(notes) != 0 {
+			if notes := (instructions.Of{Job: j.Job, Site: p}).Repository(j.Spec.Profile); len(notes) != 0 {
 				t.Errorf("%+v", notes)
 			}
 			if got := s.warnings(); !strings.HasPrefix(got, c.warn) || (got == "") != (c.warn == "") {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/exitcode"
 	"github.com/millhand/millhand/internal/app/follow"
+	"github.com/millhand/millhand/internal/app/invocation"
 	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
@@ -100,7 +101,7 @@ func newFleet(t *testing.T, more string, repos ...string) *fleet {
 		Dir: f.dir, In: strings.NewReader(""), Out: &f.out, Err: &f.log, Now: time.Now, System: []string{t.TempDir()},
 		Getenv: func(name string) string { return env[name] }, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 	}
-	o, args := runs.New(), []string{filepath.Join(f.dir, "pulls.yaml"), "--report-dir", f.run(), "--sandbox", "off"}
+	o, args := invocation.New(), []string{filepath.Join(f.dir, "pulls.yaml"), "--report-dir", f.run(), "--sandbox", "off"}
 	names, _, err := option.Read(o.Fields(), args)
 	if err == nil {
 		err = o.Parse(names)

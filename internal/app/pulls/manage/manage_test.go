@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/app/exitcode"
+	"github.com/millhand/millhand/internal/app/invocation"
 	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/pulls"
 	"github.com/millhand/millhand/internal/app/runs"
@@ -90,7 +91,7 @@ func after(t *testing.T, mode string, args ...string) *ended {
 		Dir: r.dir, In: strings.NewReader(""), Out: &r.out, Err: &r.log, Now: time.Now, System: []string{t.TempDir()},
 		Getenv: func(name string) string { return env[name] }, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 	}
-	o := runs.New()
+	o := invocation.New()
 	args = append([]string{"m.yaml", "--report-dir", "run", "--sandbox", "off"}, args...)
 	names, _, err := option.Read(o.Fields(), args)
 	if err == nil {
