@@ -101,7 +101,7 @@ func (w *work) newChild(ctx context.Context, parent string, r tools.SpawnRequest
 func (j *Job) childSpec(parent, name, file string) sessionSpec {
 	main := j.ownSpec() // a child may do no more than the agent that starts it
 	s := sessionSpec{task: j.Spec.WithProfile(main.task.Profile), narrowed: main.narrowed, parent: parent, name: file}
-	s.take(agent(j.Plan, name))
+	s.take(agentOf(j.Plan, name))
 	if m := s.agent.Model; m != nil {
 		s.task = s.task.WithModel(*m)
 	}
@@ -148,15 +148,15 @@ func (s *sessions) takeEarlier(id string) (totals event.Totals, found bool) {
 // ownSpec returns the spec of the task's main session. Its model is from the plan.
 func (j *Job) ownSpec() sessionSpec {
 	s := sessionSpec{task: j.Spec, name: j.Spec.ID}
-	s.take(agent(j.Plan, j.Spec.Agent))
+	s.take(agentOf(j.Plan, j.Spec.Agent))
 	return s
 }
 
 // AgentProfile returns the profile of the job's own session.
 func (j *Job) AgentProfile() permission.Profile { return j.ownSpec().task.Profile }
 
-// agent returns an agent of the plan.
-func agent(plan *tasks.Plan, name string) tasks.Agent {
+// agentOf returns an agent of the plan.
+func agentOf(plan *tasks.Plan, name string) tasks.Agent {
 	for _, a := range plan.Agents {
 		if a.Name == name {
 			return a

@@ -33,7 +33,7 @@ func (r *reviews) sessionSpec() sessionSpec {
 	only, _ := permission.Preset("readonly")
 	main := j.ownSpec()
 	s := sessionSpec{task: j.Spec.WithProfile(main.task.Profile.Under(only)), narrowed: main.narrowed + "review ", parent: j.SessionID(j.Spec.ID), name: r.name()}
-	s.take(agent(j.Plan, r.spec.Agent))
+	s.take(agentOf(j.Plan, r.spec.Agent))
 	if r.spec.Model.ID != "" {
 		s.task = s.task.WithModel(r.spec.Model)
 	}
