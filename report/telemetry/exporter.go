@@ -27,8 +27,8 @@ type Options struct {
 	Version string // of millhand
 	Proxy   func(*http.Request) (*url.URL, error)
 
-	// Job returns the report of a job; false if it is unknown.
-	Job func(id string) (report.Job, bool)
+	// Fold has the jobs, and gets each event before the exporter.
+	Fold *report.Fold
 
 	// Patience limits the wait for the endpoints at the end of the run.
 	Patience time.Duration
@@ -106,11 +106,11 @@ func (x *Exporter) Emit(e event.Event) error {
 // Finish sends what is left and the run, and waits until it was sent or the patience is
 // exhausted, or the context ends that had not ended before. It returns a warning, "" if
 // everything was accepted. No event may follow.
-func (x *Exporter) Finish(ctx context.Context, r *report.Report) (warning string) {
+func (x *Exporter) Finish(ctx context.Context) (warning string) {
 	if x == nil {
 		return ""
 	}
-	x.last = r
+	x.last = x.Fold.Report() // of many jobs it needs time
 	defer x.cancel(nil)
 	defer time.AfterFunc(x.Patience, func() { x.cancel(fmt.Errorf("not finished %v after the run", x.Patience)) }).Stop()
 	if ctx.Err() == nil {
@@ -189,7 +189,7 @@ func (x *Exporter) sendSpans(ctx context.Context) {
 	for id := range x.queue {
 		if ctx.Err() != nil {
 			x.result(context.Cause(ctx))
-		} else if j, ok := x.Job(id); ok {
+		} else if j, ok := x.Fold.Job(id); ok {
 			t.emit(ctx, jobSpans(x.Run, &j)...)
 			t.ForceFlush(context.WithoutCancel(ctx)) //nolint:errcheck // guard has the errors
 		}

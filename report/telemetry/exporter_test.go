@@ -28,11 +28,11 @@ func export(t *testing.T, patience time.Duration, list ...string) string {
 		t.Fatal(warnings)
 	}
 	fold := withSubagent()
-	x := telemetry.New(t.Context(), telemetry.Options{Config: c, Run: "r1", Version: "1.2.3", Job: fold.Job, Patience: patience})
+	x := telemetry.New(t.Context(), telemetry.Options{Config: c, Run: "r1", Version: "1.2.3", Fold: fold, Patience: patience})
 	for _, job := range []string{"fix", "unknown"} {
 		x.Emit(event.Event{Type: event.JobEnded, Job: job})
 	}
-	return x.Finish(t.Context(), fold.Report())
+	return x.Finish(t.Context())
 }
 
 func serve(t *testing.T, h http.Handler) string {
@@ -153,11 +153,11 @@ func TestFullQueue(t *testing.T) {
 	for _, protocol := range []string{"http/protobuf", "grpc"} {
 		c, _ := telemetry.ReadConfig(variables("OTEL_EXPORTER_OTLP_ENDPOINT=http://"+silent.Addr().String(), "OTEL_EXPORTER_OTLP_PROTOCOL="+protocol))
 		fold := withSubagent()
-		x := telemetry.New(t.Context(), telemetry.Options{Config: c, Run: "r1", Job: fold.Job, Patience: time.Millisecond})
+		x := telemetry.New(t.Context(), telemetry.Options{Config: c, Run: "r1", Fold: fold, Patience: time.Millisecond})
 		for range 10_000 {
 			x.Emit(event.Event{Type: event.JobEnded, Job: "fix"})
 		}
-		if warning := x.Finish(t.Context(), fold.Report()); !strings.Contains(warning, " jobs were not sent: the queue was full") {
+		if warning := x.Finish(t.Context()); !strings.Contains(warning, " jobs were not sent: the queue was full") {
 			t.Error(protocol, warning)
 		}
 	}
@@ -239,9 +239,9 @@ func TestSignal(t *testing.T) {
 			end()
 			during = ended
 		}
-		x := telemetry.New(during, telemetry.Options{Config: config, Job: fold.Job, Patience: time.Hour})
+		x := telemetry.New(during, telemetry.Options{Config: config, Fold: fold, Patience: time.Hour})
 		host := strings.TrimPrefix(addresses[i], "http://") + ": "
-		if got := strings.Replace(x.Finish(during, fold.Report()), host, "", 1); got != want {
+		if got := strings.Replace(x.Finish(during), host, "", 1); got != want {
 			t.Errorf("%q, not %q", got, want)
 		}
 	}

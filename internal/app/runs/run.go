@@ -209,7 +209,7 @@ func execute(
 	stop := followLog(log, w.Dir, out)
 	events, fold := out.Log(), &report.Fold{Compact: len(plan.Jobs) >= report.ManyJobs}
 	sent, ignored := exporter(ctx, w, o.RunID, fold)
-	defer finish(ctx, sent, fold, log, w)
+	defer finish(ctx, sent, log, w)
 	sinks := []event.Sink{events, fold, log, sent}
 	past := fold.Emit
 	if o.Stops.Rollout != nil {

@@ -64,7 +64,7 @@ func TestTelemetryIsOptionalAndItsMistakesAreWarnings(t *testing.T) {
 	if x != nil || len(warnings) > 0 {
 		t.Errorf("without variables: %v, %q", x, warnings)
 	}
-	finish(t.Context(), x, nil, nil, w) // needs neither reports nor a log
+	finish(t.Context(), x, nil, w) // needs neither reports nor a log
 }
 
 // A secret that JSON escapes is redacted in JSON, and the text stays JSON.

@@ -18,17 +18,14 @@ const telemetryPatience = 5 * time.Second
 func exporter(ctx context.Context, w world.World, run string, fold *report.Fold) (*telemetry.Exporter, []string) {
 	c, warnings := telemetry.ReadConfig(w.Getenv)
 	return telemetry.New(ctx, telemetry.Options{
-		Config: c, Run: run, Version: w.Version, Proxy: w.Proxy, Job: fold.Job, Patience: telemetryPatience,
+		Config: c, Run: run, Version: w.Version, Proxy: w.Proxy, Fold: fold, Patience: telemetryPatience,
 	}), warnings
 }
 
 // finish sends the rest of the telemetry; a signal ends the wait. A failure is a warning in the log: the reports are
 // complete, and independent of it.
-func finish(ctx context.Context, x *telemetry.Exporter, fold *report.Fold, log event.Sink, w world.World) {
-	if x == nil {
-		return // the report of many jobs needs time
-	}
-	if warning := x.Finish(ctx, fold.Report()); warning != "" {
+func finish(ctx context.Context, x *telemetry.Exporter, log event.Sink, w world.World) {
+	if warning := x.Finish(ctx); warning != "" {
 		log.Emit(event.Event{Type: event.WarningIssued, Time: w.Now(), Warning: &event.Warning{Message: warning}}) //nolint:errcheck // the log never fails
 	}
 }
