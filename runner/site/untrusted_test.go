@@ -66,8 +66,8 @@ func TestWithoutAfterUntrusted(t *testing.T) {
 	j.MarkStart()
 	j.LimitPublishing()
 	j.ReadNotes("AGENTS.md")
-	j.read("it")
-	p.Sandboxes.ReadOutput("text")
+	j.Read("it")
+	p.Sandboxes.ReadOutput("command", true)
 	p.Sandboxes.FindUntrusted()
 	told := 0
 	j.Reaching(func(event.Network) { told++ })(event.Network{Host: "h"})
@@ -191,18 +191,18 @@ func TestOutputsThatCanBeUntrusted(t *testing.T) {
 		files   []string
 		globs   []string
 		reached event.Network
-		output  string
+		shown   bool
 		want    []string
 	}{
-		"nothing":        {nil, []string{"*.issue"}, event.Network{}, "text", nil},
-		"a file":         {[]string{"d/x.issue"}, []string{"d/*.issue"}, event.Network{}, "text", []string{"r1/a: output of a command that can read untrusted files"}},
-		"a directory":    {[]string{"third/x"}, []string{"third"}, event.Network{}, "text", []string{"r1/a: output of a command that can read untrusted files"}},
-		"no globs":       {[]string{"x.issue"}, nil, event.Network{}, "text", nil},
-		"git's files":    {[]string{"d/.git/x.issue"}, []string{"d/.git/*.issue"}, event.Network{}, "text", nil},
-		"no output":      {[]string{"x.issue"}, []string{"*.issue"}, event.Network{}, "", nil},
-		"a host":         {nil, nil, event.Network{Host: "example.com"}, "text", []string{"r1/a: output of a command that has connected to example.com"}},
-		"a denied host":  {nil, nil, event.Network{Host: "example.com", Denied: true}, "text", nil},
-		"too many files": {many(maxConcealed + 1), []string{"*.issue"}, event.Network{}, "text", []string{"r1/a: output of a command that can read untrusted files"}},
+		"nothing":        {nil, []string{"*.issue"}, event.Network{}, true, nil},
+		"a file":         {[]string{"d/x.issue"}, []string{"d/*.issue"}, event.Network{}, true, []string{"r1/a: output of a command that can read untrusted files"}},
+		"a directory":    {[]string{"third/x"}, []string{"third"}, event.Network{}, true, []string{"r1/a: output of a command that can read untrusted files"}},
+		"no globs":       {[]string{"x.issue"}, nil, event.Network{}, true, nil},
+		"git's files":    {[]string{"d/.git/x.issue"}, []string{"d/.git/*.issue"}, event.Network{}, true, nil},
+		"not shown":      {[]string{"x.issue"}, []string{"*.issue"}, event.Network{}, false, nil},
+		"a host":         {nil, nil, event.Network{Host: "example.com"}, true, []string{"r1/a: output of a command that has connected to example.com"}},
+		"a denied host":  {nil, nil, event.Network{Host: "example.com", Denied: true}, true, nil},
+		"too many files": {many(maxConcealed + 1), []string{"*.issue"}, event.Network{}, true, []string{"r1/a: output of a command that can read untrusted files"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := setUp(t)
@@ -217,7 +217,7 @@ func TestOutputsThatCanBeUntrusted(t *testing.T) {
 			if c.reached.Host != "" {
 				j.Reaching(func(event.Network) { told++ })(c.reached)
 			}
-			p.Sandboxes.ReadOutput(c.output)
+			p.Sandboxes.ReadOutput("command", c.shown)
 			want(t, "marks", c.want, s.marks())
 			if (told == 1) != (c.reached.Host != "") || p.Sandboxes.concealed != nil {
 				t.Errorf("told %d times, concealed %q without a sandbox", told, p.Sandboxes.concealed)
