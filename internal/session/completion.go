@@ -51,7 +51,7 @@ func (s *Session) completed(resp model.Response) *End {
 	if resp.Finish == model.FinishLength {
 		c.text += resp.Text
 		if c.truncated++; c.truncated > maxTruncated {
-			return &End{Code: event.CodeFailed, Reason: fmt.Sprintf("model response truncated at its output limit %d times", c.truncated), Text: c.text}
+			return &End{Code: event.CodeFailed, Reason: fmt.Sprintf("model response truncated at its output limit %d times", c.truncated), Text: c.text, OfModel: true}
 		}
 		s.say(askRest)
 		return nil
@@ -60,14 +60,14 @@ func (s *Session) completed(resp model.Response) *End {
 	c.text, c.truncated = "", 0
 	if name := c.call(s.cfg, text, resp.Reasoning); name != "" {
 		if c.called++; c.called > maxCalled {
-			return &End{Code: event.CodeTextCall, Reason: fmt.Sprintf("the model wrote a call of the tool %s as text twice: no tool was run", textcut.OneLine(name)), Text: text}
+			return &End{Code: event.CodeTextCall, Reason: fmt.Sprintf("the model wrote a call of the tool %s as text twice: no tool was run", textcut.OneLine(name)), Text: text, OfModel: true}
 		}
 		s.say(fmt.Sprintf(askCall, name))
 		return nil
 	}
 	if strings.TrimSpace(text) == "" {
 		if c.empty++; c.empty > maxEmpty {
-			return &End{Code: event.CodeFailed, Reason: "model response empty twice"}
+			return &End{Code: event.CodeFailed, Reason: "model response empty twice", OfModel: true}
 		}
 		s.say(askText)
 		return nil
@@ -103,7 +103,7 @@ func (s *Session) validated(text string) *End {
 		return &End{Text: text, Output: output}
 	}
 	if s.final.invalid++; s.final.invalid > maxInvalid {
-		return &End{Code: event.CodeFailed, Reason: fmt.Sprintf("model response does not match the output schema: %v", err), Text: text}
+		return &End{Code: event.CodeFailed, Reason: fmt.Sprintf("model response does not match the output schema: %v", err), Text: text, OfModel: true}
 	}
 	wanted, _ := json.Marshal(s.cfg.Schema) // it was compiled
 	s.say(fmt.Sprintf(askDocument, err, wanted))

@@ -22,7 +22,7 @@ func (s *Session) exceeded(ctx context.Context) *End {
 		return end
 	}
 	if l.Failures > 0 && s.failures >= l.Failures {
-		return &End{Code: event.CodeFailedCalls, Reason: fmt.Sprintf("consecutive failed call limit exceeded (%d)", l.Failures)}
+		return &End{Code: event.CodeFailedCalls, Reason: fmt.Sprintf("consecutive failed call limit exceeded (%d)", l.Failures), OfModel: true}
 	}
 	return nil
 }

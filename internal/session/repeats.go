@@ -46,7 +46,7 @@ func (r *repeats) turn(calls []model.ToolCall, results []model.Message) (hint st
 	}
 	switch {
 	case times >= endAfter:
-		return "", &End{Code: event.CodeDoomLoop, Reason: fmt.Sprintf("doom_loop: the model made %s %d times in a row (%s)", what, times, calls[0].Name)}
+		return "", &End{Code: event.CodeDoomLoop, Reason: fmt.Sprintf("doom_loop: the model made %s %d times in a row (%s)", what, times, calls[0].Name), OfModel: true}
 	case times >= hintAfterCalls:
 		return fmt.Sprintf("\n\n[You have made %s %d times in a row. The result is the same each time: try something else, or explain what keeps you from continuing.]", what, times), nil
 	}

@@ -71,6 +71,8 @@ type End struct {
 	Text   string          // the model's final message
 	Output json.RawMessage // the response that matches the schema, if there is a schema and the model is done
 
+	OfModel bool // the model failed, where another one could do better
+
 	unusable bool // the endpoint failed, whatever the request
 }
 

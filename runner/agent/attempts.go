@@ -160,7 +160,7 @@ func (w *work) try(ctx context.Context, main *open, text string) (failed string,
 				end.Code = event.CodeBudget // as if it had not been begun, which is a matter of moments
 			}
 			w.job.run.refuse(w.job.Spec, end)
-			return ofModel(end), end
+			return ofModel(last, end), end
 		}
 		if end := w.site.WaitFor(); end != nil {
 			return "", end

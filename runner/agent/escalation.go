@@ -10,6 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/journal"
+	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/runner/commands"
 	"github.com/millhand/millhand/runner/ending"
@@ -93,8 +94,8 @@ func (e *escalation) mark(ctx context.Context) *ending.Stop {
 
 // ofModel describes how a session ended for the next model; "" if it ended for another reason than its model, such as a limit, or
 // a provider that is down.
-func ofModel(end *ending.Stop) string {
-	if slices.Contains([]event.Code{event.CodeFailed, event.CodeDoomLoop, event.CodeTextCall, event.CodeFailedCalls}, end.Code) {
+func ofModel(last session.End, end *ending.Stop) string {
+	if last.OfModel && end.Code == last.Code { // and not because the job was interrupted
 		return end.Detail
 	}
 	return ""

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model/opened"
+	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
@@ -237,12 +238,18 @@ func TestTheModelOfAJobThatContinues(t *testing.T) {
 
 // Only what another model may do better is given to one.
 func TestOtherModelsCantDoBetter(t *testing.T) {
-	for code, want := range map[event.Code]string{
-		event.CodeFailed: "why", event.CodeDoomLoop: "why", event.CodeTextCall: "why", event.CodeFailedCalls: "why",
-		event.CodeOverBudget: "", event.CodeLimit: "", event.CodeDenied: "", event.CodeUnavailable: "", event.CodeInterrupted: "",
+	for name, c := range map[string]struct {
+		last session.End
+		end  event.Code
+		want string
+	}{
+		"of the model":    {session.End{Code: event.CodeDoomLoop, OfModel: true}, event.CodeDoomLoop, "why"},
+		"of the provider": {session.End{Code: event.CodeFailed}, event.CodeFailed, ""},
+		"a limit":         {session.End{Code: event.CodeLimit}, event.CodeLimit, ""},
+		"interrupted":     {session.End{Code: event.CodeFailed, OfModel: true}, event.CodeInterrupted, ""},
 	} {
-		if got := ofModel(&ending.Stop{Code: code, Detail: "why"}); got != want {
-			t.Errorf("%s: %q", code, got)
+		if got := ofModel(c.last, &ending.Stop{Code: c.end, Detail: "why"}); got != c.want {
+			t.Errorf("%s: %q", name, got)
 		}
 	}
 }
