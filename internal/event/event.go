@@ -174,6 +174,7 @@ type Fork struct {
 	Message string `json:"message"`          // that was given
 	After   string `json:"after,omitempty"`  // last message of the copied conversation; empty if nothing was copied
 	Turn    int    `json:"turn"`             // last turn of the copied conversation; 0 for none
+	Model   string `json:"model,omitempty"`  // of the copied conversation; empty if nothing was copied
 	Prompt  string `json:"prompt,omitempty"` // that continues the conversation; empty to continue without one
 	Base    string `json:"base"`             // commit that the job starts from
 	Tree    string `json:"tree,omitempty"`   // saved state of the workspace; empty for that of Base

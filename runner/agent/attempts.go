@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/state"
@@ -121,7 +122,7 @@ func (w *work) attempts(ctx context.Context) (end *ending.Stop) {
 	defer func() { main.close() }()
 	defer w.sessions.closeChildren()
 	text := w.firstPrompt(from)
-	if from == nil && w.escalation.last() != nil {
+	if w.escalation.begins(from) {
 		if text, end = w.escalation.prompt(ctx, main); end != nil {
 			return end
 		}
@@ -258,8 +259,11 @@ func (w *work) firstPrompt(from *continuation) string {
 	if next.Copied {
 		w.job.Emit(event.Event{Type: event.AttemptStarted, Session: w.job.SessionID(w.job.Spec.ID), Attempt: &event.Attempt{Number: next.Attempts}})
 	}
-	if next.Scripted {
+	switch {
+	case next.Scripted:
 		return scriptedText(w.job.Spec.Prompt) + next.Prompt
+	case next.Anew:
+		return strings.TrimSpace(w.job.Spec.Prompt) + "\n\n" + next.Prompt
 	}
 	return next.Prompt
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/runner/site"
+	"github.com/millhand/millhand/tasks"
 )
 
 const (
@@ -32,12 +33,21 @@ type escalation struct {
 	undo  func(context.Context) error // restores the files from before the agent; nil unless they may be needed
 }
 
-// newEscalation returns the escalation of a job, whose model is then the one that earlier processes have escalated to.
+// newEscalation returns the escalation of a job, whose model is then the one that earlier processes have escalated to, or that of
+// the conversation that was copied.
 func newEscalation(w *work) *escalation {
 	e := &escalation{work: w}
 	past, spec := w.job.History, w.job.Spec
 	if past.Facts == nil || past.NewSession() || len(past.Escalated) > len(spec.Escalate) {
 		return e
+	}
+	if past.Fork != nil {
+		if i := slices.IndexFunc(spec.Escalate, func(m tasks.Model) bool { return m.Name == past.Fork.Model }); i >= 0 {
+			rest := spec.Escalate[i+1:]
+			spec = spec.WithModel(spec.Escalate[i])
+			spec.Escalate = rest
+			w.job.Spec = spec
+		}
 	}
 	if e.steps = past.Escalated; len(e.steps) > 0 {
 		w.job.UseModel(spec.Escalate[len(e.steps)-1])
@@ -58,9 +68,14 @@ func (e *escalation) owns(s *journal.State) bool {
 	return len(e.steps) == 0 || s.Session.Model == e.work.job.Spec.ModelName
 }
 
-// tree returns the saved state that the current model started from; "" for that of the start.
+// begins reports whether the current model begins its conversation now, which an earlier process has escalated to.
+func (e *escalation) begins(from *continuation) bool {
+	return from == nil && e.last() != nil && e.work.job.History.Reverted == nil
+}
+
+// tree returns the saved state that the current model started from; "" for that of the start, and of a revert.
 func (e *escalation) tree() string {
-	if last := e.last(); last != nil {
+	if last := e.last(); last != nil && e.work.job.History.Reverted == nil {
 		return last.Tree
 	}
 	return ""

@@ -18,6 +18,7 @@ type Facts struct {
 	Reverted  *event.Revert // nil unless the session is to continue from an earlier turn
 	Attempts  int
 	Prompt    string // of the last attempt
+	Followed  string // the follow-up prompt of the last attempts, which can have others
 	Baseline  map[string]event.Baseline
 	Commit    *event.Commit
 	Comment   *event.Comment       // that was posted; nil for none
@@ -169,6 +170,9 @@ func (j *Facts) tried(e event.Event) {
 func (j *Facts) attempted(e event.Event) {
 	if c := j.Commit; c != nil && j.Start != nil && (c.Hash == j.Start.Base || c.Hash == j.Start.Onto) {
 		j.Replacing = c.Hash
+		if e.Attempt.Number == j.AttemptsBefore+1 {
+			j.Followed = e.Attempt.Prompt
+		}
 	}
 	if e.Attempt.Number == 1 {
 		j.Escalated = nil

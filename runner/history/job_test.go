@@ -101,9 +101,9 @@ func TestQuestionsOfPhases(t *testing.T) {
 		"follow-up":        {"published", FollowUp{Prompt: "more"}, answers{followsUp: true, addsToOwn: true, addsToOther: true, charged: 1, asked: "more"}},
 		"rebase":           {"published", Rebase{FollowUp{Prompt: "onto"}}, answers{followsUp: true, addsToOwn: true, addsToOther: true, charged: 1, asked: "onto"}},
 		"revert":           {"published", Revert{}, answers{script: true, inherits: true, charged: 1, lacks: fifo}},
-		"killed follow-up": {"killed in a follow-up prompt", Resume{}, answers{followsUp: true, addsToOwn: true, charged: 3}},
-		"again":            {"killed in a follow-up prompt", Start{}, answers{followsUp: true, addsToOwn: true, isNew: true}},
-		"killed rebase":    {"killed in a rebase", Resume{}, answers{followsUp: true, addsToOwn: true, charged: 3}},
+		"killed follow-up": {"killed in a follow-up prompt", Resume{}, answers{followsUp: true, addsToOwn: true, charged: 3, asked: "more"}},
+		"again":            {"killed in a follow-up prompt", Start{}, answers{followsUp: true, addsToOwn: true, isNew: true, asked: "more"}},
+		"killed rebase":    {"killed in a rebase", Resume{}, answers{followsUp: true, addsToOwn: true, charged: 3, asked: "rebase"}},
 		"fork":             {"forked", Fork{}, answers{inherits: true, asked: "try"}},
 		"killed fork":      {"fork killed in a turn", Resume{}, answers{inherits: true, asked: "try", charged: 2}},
 	} {

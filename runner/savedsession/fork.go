@@ -62,7 +62,7 @@ func NewFork(past *history.Past, q Request) (*Fork, error) {
 		return nil, fmt.Errorf("message %s ends the conversation: continue it with --prompt PROMPT", q.Message)
 	default:
 		f.from.Prompt = cmp.Or(q.Prompt, point.Prompt)
-		f.entries = point.State.History
+		f.entries, f.from.Model = point.State.History, point.State.Session.Model
 	}
 	f.from.Tree, f.from.Untrusted, f.from.Watched = cmp.Or(f.from.Tree, was.FirstTree()), was.UntrustedUntil(past.Run.ID+"/"+q.Job, point.Turn), was.Watched
 	return f, nil
