@@ -82,7 +82,7 @@ func (d *delivery) facts() publish.Facts {
 	if d.result != nil {
 		t := d.result.Totals
 		f.Session = &publish.Session{
-			Summary: clean(d.result.Final), Model: spec.ModelName, Profile: spec.Profile.Name, Turns: t.Turns, Denied: t.Denied, CostUSD: t.Cost.USD(),
+			Summary: clean(d.result.Final), Model: spec.ModelName, Profile: spec.Profile.Name, Turns: t.Turns, Denied: t.Denied, CostUSD: t.Cost.USD(), Models: d.result.Models,
 		}
 	}
 	if d.result != nil {

@@ -22,6 +22,7 @@ func resultOf(past *history.Facts, spec tasks.Job) *ending.Result {
 	if schema := agent.FinalSchema(spec); schema != nil && past.Final != "" {
 		agent.Take(spec, session.End{Text: past.Final, Output: session.Document(schema, past.Final)}, r)
 	}
+	r.Models = event.ModelCosts(past.Escalated, past.CostByModel())
 	for _, s := range past.Sessions {
 		totals, _ := s.Totals()
 		r.Totals = r.Totals.Plus(totals)

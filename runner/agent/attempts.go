@@ -63,6 +63,7 @@ func newWork(j *Job, s *site.Site) *work {
 		w.budget.SpentBefore(usd)
 	}
 	w.escalation = newEscalation(w)
+	w.escalation.recall()
 	return w
 }
 
@@ -73,7 +74,7 @@ func (j *Job) Work(ctx context.Context, s *site.Site, baseline []event.Baseline)
 	w := newWork(j, s)
 	w.baseline = baseline
 	end := w.attempts(ctx)
-	w.result.Totals = w.before.Plus(w.sessions.totals())
+	w.result.Totals, w.result.Models = w.before.Plus(w.sessions.totals()), w.escalation.modelCosts()
 	return &w.result, end
 }
 
@@ -87,6 +88,7 @@ func (w *work) attempts(ctx context.Context) (end *ending.Stop) {
 	if err != nil {
 		return &ending.Stop{Code: event.CodeInternal, Detail: fmt.Sprintf("resume the job: %v", err)}
 	}
+	w.escalation.recall()
 	if w.continued = from != nil || w.escalation.last() != nil; w.continued {
 		w.job.refused.Recall(w.job.Spec.Profile, w.job.History.Facts)
 	}

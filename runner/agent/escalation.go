@@ -6,10 +6,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/journal"
+	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/runner/commands"
@@ -30,6 +32,8 @@ type escalation struct {
 	work  *work
 	steps []event.Escalation          // also of earlier processes
 	turns int                         // of the models before, if this process has escalated
+	mu    sync.Mutex                  // subagents run concurrently
+	costs []money.Total               // of each model, with its subagents; guarded by mu
 	undo  func(context.Context) error // restores the files from before the agent; nil unless they may be needed
 }
 
@@ -79,6 +83,31 @@ func (e *escalation) tree() string {
 		return last.Tree
 	}
 	return ""
+}
+
+// recall notes what earlier processes have spent, after the turns that they have lost have ended.
+func (e *escalation) recall() {
+	e.costs = make([]money.Total, len(e.steps)+1)
+	if past := e.work.job.History; past.Facts != nil && !past.NewSession() {
+		copy(e.costs, past.CostByModel())
+	}
+}
+
+// see notes the cost of a turn of the current model or of a subagent.
+func (e *escalation) see(seen event.Event) {
+	if seen.Type != event.TurnEnded {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.costs[len(e.costs)-1].Add(seen.Turn.CostUSD, 0)
+}
+
+// modelCosts returns what each model has cost; nil for a job that has not escalated.
+func (e *escalation) modelCosts() []event.ModelCost {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return event.ModelCosts(e.steps, e.costs)
 }
 
 // mark records the state that a model starts from with keep: base.
@@ -134,7 +163,9 @@ func (e *escalation) next(ctx context.Context, main *open, why *ending.Stop, fai
 		return main, "", end
 	}
 	step.Tree = saved.Tree
-	e.steps, e.turns = append(e.steps[:len(e.steps):len(e.steps)], step), main.Turn()
+	e.mu.Lock()
+	e.steps, e.turns, e.costs = append(e.steps[:len(e.steps):len(e.steps)], step), main.Turn(), append(e.costs, money.Total{})
+	e.mu.Unlock()
 	w.job.UseModel(to)
 	w.attemptsBefore, w.continued, w.result.Output = w.result.Attempts, true, nil
 	opened, err := w.openSession(ctx, w.job.ownSpec(), nil)

@@ -267,6 +267,7 @@ func (w *work) emitter(ctx context.Context) func(event.Event) {
 		if e.Type == event.CallUpdated {
 			w.job.refused.See(w.job.Spec.Profile, *e.Call)
 		}
+		w.escalation.see(e)
 		w.job.opts.Emit(e)
 		w.extensions.set.Tell(ctx, e)
 	}

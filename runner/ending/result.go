@@ -13,8 +13,9 @@ type Result struct {
 	Output   json.RawMessage      // the final response, if there is an output schema
 	Requests []event.ForgeRequest // of the final response, if the task allows any
 	Totals   event.Totals
-	Hunks    *event.Hunks  // of the last attempt with ablate; nil for none
-	Review   *event.Review // the last one, with the objections that are left; nil for none
+	Models   []event.ModelCost // of a job that has escalated; nil for others
+	Hunks    *event.Hunks      // of the last attempt with ablate; nil for none
+	Review   *event.Review     // the last one, with the objections that are left; nil for none
 }
 
 // NoResult is the result of a job without a session.

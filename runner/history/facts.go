@@ -3,6 +3,7 @@ package history
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
@@ -208,7 +209,7 @@ func (j *Facts) requested(e event.Event) {
 }
 
 func (j *Facts) turned(e event.Event) {
-	j.session(e.Session).addTurn(e, j.Base())
+	j.session(e.Session).addTurn(e, j.Base(), len(j.Escalated))
 	if e.Type == event.TurnStarted {
 		j.Reverted = nil // it has continued
 	}
@@ -294,6 +295,22 @@ func (j *Facts) Spent() money.USD {
 		}
 	}
 	return sum.Least()
+}
+
+// CostByModel returns what each model has cost that the job has escalated from and to, with subagents and without reviewers.
+func (j *Facts) CostByModel() []money.Total {
+	costs := make([]money.Total, len(j.Escalated)+1)
+	for id, s := range j.Sessions {
+		if strings.HasSuffix(id, ReviewSession("")) {
+			continue
+		}
+		for number, t := range s.turns {
+			if number > 0 && t.end != nil && t.stage < len(costs) {
+				costs[t.stage].Add(t.end.CostUSD, 0)
+			}
+		}
+	}
+	return costs
 }
 
 // settle forgets what only a process that continues the job needs, which is most of its memory.

@@ -15,6 +15,7 @@ type Session struct {
 
 type turn struct {
 	base   string      // commit that the job had started from
+	stage  int         // number of escalations before it
 	start  event.Turn  // zero for calls of a prompt
 	end    *event.Turn // nil for a turn that did not end
 	calls  int         // completed, denied or failed
@@ -22,11 +23,11 @@ type turn struct {
 	called []event.Call // those that were completed or denied
 }
 
-func (s *Session) addTurn(e event.Event, base string) {
+func (s *Session) addTurn(e event.Event, base string, stage int) {
 	t := s.turns[e.Turn.Number]
 	t.base = base
 	if e.Type == event.TurnStarted {
-		t.start = *e.Turn
+		t.start, t.stage = *e.Turn, stage
 	} else {
 		t.end = e.Turn
 	}

@@ -33,7 +33,8 @@ type Session struct {
 	Summary        string // final message of the agent
 	Model, Profile string
 	Turns, Denied  int
-	CostUSD        *money.USD // nil if unknown
+	CostUSD        *money.USD        // nil if unknown
+	Models         []event.ModelCost // of a job that has escalated; nil for others
 }
 
 // Verify is a verify command and its result before the change.
@@ -144,6 +145,18 @@ func (f Facts) report() string {
 	return markdown.Hyperlink("millhand run "+cell(f.Run), f.RunURL)
 }
 
+// models names the model, or each of several with what it cost.
+func (s *Session) models() string {
+	if len(s.Models) == 0 {
+		return "model " + cell(s.Model)
+	}
+	var each []string
+	for _, m := range s.Models {
+		each = append(each, fmt.Sprintf("%s (%s)", cell(m.Model), money.Rounded(m.CostUSD)))
+	}
+	return "models " + strings.Join(each, ", ")
+}
+
 // origin returns what a reviewer needs to know of how the change was made.
 func (f Facts) origin() string {
 	list := []string{"Task " + cell(f.Task)}
@@ -151,7 +164,7 @@ func (f Facts) origin() string {
 		list[0] += " of " + cell(f.Name)
 	}
 	if s := f.Session; s != nil {
-		list = append(list, "model "+cell(s.Model), "profile "+cell(s.Profile),
+		list = append(list, s.models(), "profile "+cell(s.Profile),
 			figures.Count(s.Turns, "turn"), "cost "+f.cost(), figures.Count(s.Denied, "denied call"))
 	}
 	return "<sub>" + strings.Join(append(list, f.report()), " · ") + "</sub>"

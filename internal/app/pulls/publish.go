@@ -355,6 +355,9 @@ func (p *Publishing) facts(j report.Job) publish.Facts {
 	f := publish.Facts{Run: p.state.run.ID, Name: p.known.Text(p.state.run.Name), Task: j.Task, Session: &publish.Session{
 		Summary: p.known.Text(j.FinalMessage), Model: j.Model, Profile: j.Profile, Turns: j.Turns, Denied: len(j.Denied), CostUSD: j.CostUSD,
 	}}
+	for _, row := range j.Escalation {
+		f.Session.Models = append(f.Session.Models, event.ModelCost{Model: row.Model, CostUSD: row.CostUSD})
+	}
 	if by := p.state.run.StartedBy; by != nil {
 		f.RunURL = p.known.Text(by.RunURL)
 	}

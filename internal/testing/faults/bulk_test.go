@@ -282,6 +282,9 @@ func (b *bulk) checkRepeated() {
 // bulkRequest finds the job in the name of a request.
 var bulkRequest = regexp.MustCompile(`j\d+ in \w+`)
 
+// bulkModels finds the models of a job that has escalated in its pull request.
+var bulkModels = regexp.MustCompile(`models responses/m \(\$0\.0\d+\), responses/n \(\$0\.0\d+\)`)
+
 // begun reports whether the run can be resumed: its first event is complete.
 func (b *bulk) begun() bool {
 	events, _ := os.ReadFile(filepath.Join(b.dir, "r/events.jsonl"))
@@ -504,6 +507,9 @@ func (b *bulk) checkPulls() {
 		_, _ = fmt.Sscanf(strings.TrimPrefix(p.Branch, "millhand/"), "j%d", &number)
 		if accepted := strings.Contains(p.Body, ": accepted"); accepted != (number%4 == 0) {
 			b.t.Errorf("pull request %d: accepted by a review: %t", p.Number, accepted)
+		}
+		if escalated := bulkModels.MatchString(p.Body); escalated != (number%4 == 2) {
+			b.t.Errorf("pull request %d: %s", p.Number, p.Body)
 		}
 		if strings.Contains(p.Title+p.Body, password) {
 			b.t.Errorf("pull request %d contains the password", p.Number)
