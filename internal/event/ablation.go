@@ -35,7 +35,7 @@ type Hunks struct {
 	Flaky      []string        `json:"flaky"`       // verify commands that passed and failed on the same files, and count for nothing
 	List       []Hunk          `json:"list"`        // in the order of paths and lines, without those of tests
 	Tests      []ProvedTest    `json:"tests"`       // that the change adds, and changed test files
-	Assertions []LostAssertion `json:"assertions"`  // that the change deletes from tests, or replaces
+	Assertions []LostAssertion `json:"assertions"`  // that the change deletes from tests, replaces or weakens, and tests that it deletes or skips
 	Omitted    int             `json:"omitted"`     // entries that the lists lack, because they are too long
 	ProvesNone bool            `json:"proves_none"` // the change has nothing but tests, which nothing can prove
 }
@@ -73,12 +73,41 @@ type ProvedTest struct {
 // String names the test.
 func (t ProvedTest) String() string { return strings.TrimSpace(t.Path + " " + t.Name) }
 
-// LostAssertion is an assertion of a test that a change deletes or replaces.
+// LostAssertion is an assertion of a test that a change deletes, replaces or weakens, or a test that it deletes or skips.
 type LostAssertion struct {
 	Path string `json:"path"` // relative to the root of the repository
-	Line int    `json:"line"` // before the change, from 1
-	Was  string `json:"was"`  // its text
-	Now  string `json:"now"`  // the assertion that replaces it; empty if it is deleted
+	Kind string `json:"kind"` // deleted, replaced, weaker, loosened, expected, logged, commented, skipped, ignored, test_deleted or test_replaced
+	Line int    `json:"line"` // from 1: before the change, or after it for skipped and ignored
+	Was  string `json:"was"`  // its text, or the name of the test; empty for skipped and ignored
+	Now  string `json:"now"`  // what replaces it; empty if it is deleted
+}
+
+// lossNotes describes the kinds of LostAssertion.
+var lossNotes = map[string]string{
+	"deleted": "assertion deleted", "replaced": "assertion replaced", "weaker": "assertion weakened", "loosened": "tolerance or bound loosened",
+	"expected": "expected value changed", "logged": "failure only printed", "commented": "assertion commented out", "skipped": "test skipped",
+	"ignored": "exit code ignored", "test_deleted": "test deleted", "test_replaced": "test renamed or replaced",
+}
+
+// ofTest reports whether it is about a test and not an assertion.
+func (a LostAssertion) ofTest() bool {
+	return a.Kind == "skipped" || a.Kind == "ignored" || a.Kind == "test_deleted" || a.Kind == "test_replaced"
+}
+
+// note describes it.
+func (a LostAssertion) note() Note {
+	what := lossNotes[a.Kind]
+	switch {
+	case what == "" && a.Now == "":
+		what = "assertion deleted"
+	case what == "":
+		what = "assertion replaced"
+	}
+	text := a.Was
+	if a.Was != "" && a.Now != "" {
+		text += " -> "
+	}
+	return Note{what, fmt.Sprintf("%s:%d: %s", a.Path, a.Line, text+a.Now)}
 }
 
 // UnneededHunks returns the hunks of the list that no command needs.
@@ -113,12 +142,11 @@ func (h *Hunks) Notes() (all []Note) {
 		all = append(all, Note{"passes without the change", t.String()})
 	}
 	for _, a := range h.Assertions {
-		at := fmt.Sprintf("%s:%d: %s", a.Path, a.Line, a.Was)
-		if a.Now == "" {
-			all = append(all, Note{"assertion deleted", at})
-			continue
+		note := a.note()
+		if a.Kind == "expected" && h.ProvesNone {
+			note.What += ", and no code"
 		}
-		all = append(all, Note{"assertion replaced", at + " -> " + a.Now})
+		all = append(all, note)
 	}
 	for _, name := range h.Flaky {
 		all = append(all, Note{"flaky, counts for nothing", name})
@@ -155,8 +183,17 @@ func (h *Hunks) Line() string {
 		}
 		parts = append(parts, fmt.Sprintf("%s, %d %s without the change", figures.Count(n, noun), fails, verb))
 	}
-	if n := len(h.Assertions); n > 0 {
+	ofTests := 0
+	for _, a := range h.Assertions {
+		if a.ofTest() {
+			ofTests++
+		}
+	}
+	if n := len(h.Assertions) - ofTests; n > 0 {
 		parts = append(parts, figures.Count(n, "assertion")+" deleted or replaced")
+	}
+	if ofTests > 0 {
+		parts = append(parts, figures.Count(ofTests, "test")+" deleted, replaced or skipped")
 	}
 	return strings.Join(parts, "; ")
 }

@@ -259,7 +259,7 @@ func (a *account) complete() {
 		h.Tests = append(h.Tests, event.ProvedTest{Path: t.Path, Name: t.Name, Added: t.Added, FailsOnBase: t.Fails})
 	}
 	for _, l := range a.change.Losses() {
-		h.Assertions = append(h.Assertions, event.LostAssertion{Path: l.Path, Line: l.Line, Was: textcut.Head(l.Was, maxLine, "…"), Now: textcut.Head(l.Now, maxLine, "…")})
+		h.Assertions = append(h.Assertions, event.LostAssertion{Path: l.Path, Kind: l.Kind, Line: l.Line, Was: textcut.Head(l.Was, maxLine, "…"), Now: textcut.Head(l.Now, maxLine, "…")})
 	}
 	h.Omitted = cut(&h.List) + cut(&h.Tests) + cut(&h.Assertions)
 }
