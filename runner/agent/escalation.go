@@ -29,32 +29,32 @@ const (
 // escalation is the sequence of a job's models. Each has the attempts of the task, in a conversation of its own, which replaces
 // that of the model before in the same session. Their budget and limits are those of the job.
 type escalation struct {
-	work  *work
-	steps []event.Escalation          // also of earlier processes
-	turns int                         // of the models before, if this process has escalated
-	mu    sync.Mutex                  // subagents run concurrently
-	costs []money.Total               // of each model, with its subagents; guarded by mu
-	undo  func(context.Context) error // restores the files from before the agent; nil unless they may be needed
+	work   *work
+	models []tasks.Model               // to escalate to, in their order
+	steps  []event.Escalation          // also of earlier processes
+	turns  int                         // of the models before, if this process has escalated
+	mu     sync.Mutex                  // subagents run concurrently
+	costs  []money.Total               // of each model, with its subagents; guarded by mu
+	undo   func(context.Context) error // restores the files from before the agent; nil unless they may be needed
 }
 
 // newEscalation returns the escalation of a job, whose model is then the one that earlier processes have escalated to, or that of
 // the conversation that was copied.
 func newEscalation(w *work) *escalation {
-	e := &escalation{work: w}
-	past, spec := w.job.History, w.job.Spec
-	if past.Facts == nil || past.NewSession() || len(past.Escalated) > len(spec.Escalate) {
+	e := &escalation{work: w, models: w.job.Spec.Escalate}
+	past := w.job.History
+	if past.Facts == nil || past.NewSession() {
 		return e
 	}
 	if past.Fork != nil {
-		if i := slices.IndexFunc(spec.Escalate, func(m tasks.Model) bool { return m.Name == past.Fork.Model }); i >= 0 {
-			rest := spec.Escalate[i+1:]
-			spec = spec.WithModel(spec.Escalate[i])
-			spec.Escalate = rest
-			w.job.Spec = spec
+		if i := slices.IndexFunc(e.models, func(m tasks.Model) bool { return m.Name == past.Fork.Model }); i >= 0 {
+			w.job.UseModel(e.models[i])
+			e.models = e.models[i+1:]
 		}
 	}
-	if e.steps = past.Escalated; len(e.steps) > 0 {
-		w.job.UseModel(spec.Escalate[len(e.steps)-1])
+	if n := len(past.Escalated); n > 0 && n <= len(e.models) {
+		e.steps = past.Escalated
+		w.job.UseModel(e.models[n-1])
 	}
 	return e
 }
@@ -113,7 +113,7 @@ func (e *escalation) modelCosts() []event.ModelCost {
 // mark records the state that a model starts from with keep: base.
 func (e *escalation) mark(ctx context.Context) *ending.Stop {
 	w := e.work
-	if !w.job.Spec.KeepBase || len(e.steps) == len(w.job.Spec.Escalate) {
+	if !w.job.Spec.KeepBase || len(e.steps) == len(e.models) {
 		return nil
 	}
 	if end := w.site.WaitFor(); end != nil {
@@ -147,13 +147,13 @@ func ofModel(last session.End, end *ending.Stop) string {
 
 // follows reports whether another model continues after what failed.
 func (e *escalation) follows(failed string) bool {
-	return failed != "" && len(e.steps) < len(e.work.job.Spec.Escalate)
+	return failed != "" && len(e.steps) < len(e.models)
 }
 
 // next replaces the session of the model that failed by one of the next model, and returns its first prompt.
 func (e *escalation) next(ctx context.Context, main *open, why *ending.Stop, failed string) (*open, string, *ending.Stop) {
 	w := e.work
-	to := w.job.Spec.Escalate[len(e.steps)]
+	to := e.models[len(e.steps)]
 	step := event.Escalation{
 		From: w.job.Spec.ModelName, To: to.Name, Attempt: w.result.Attempts, Outcome: why.Outcome(), Base: w.job.Spec.KeepBase,
 		Reason: textcut.Head(textcut.OneLine(w.job.opts.Redact.Text(why.Detail)), maxWhy, "…"), Failed: textcut.Head(w.job.opts.Redact.Text(failed), maxFailed, "\n(truncated)"),
