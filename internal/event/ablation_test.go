@@ -33,7 +33,7 @@ func TestNotesAreWhatAReviewerLooksAt(t *testing.T) {
 			{Path: "d.go", State: "untried"},
 		},
 		Tests:      []ProvedTest{{Path: "a_test.go", Name: "TestA", FailsOnBase: new(false)}, {Path: "b_test.go"}, {Path: "c_test.go", FailsOnBase: new(true)}},
-		Assertions: []LostAssertion{{"a_test.go", 4, "x", ""}, {"a_test.go", 5, "y", "z"}},
+		Assertions: []LostAssertion{{"a_test.go", "", 4, "x", ""}, {"a_test.go", "", 5, "y", "z"}},
 		Flaky:      []string{"e2e"},
 	}
 	want := []Note{

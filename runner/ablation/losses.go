@@ -26,7 +26,7 @@ type Loss struct {
 	Now  string // what replaces it; "" if it is deleted
 }
 
-// Losses returns what the change takes from the tests, in the order of the hunks: assertions that it deletes or replaces, and tests that
+// Losses returns what the change removes from the tests, in the order of the hunks: assertions that it deletes or replaces, and tests that
 // it deletes, replaces or skips. What another line of the changed tests still has was moved.
 func (c *Change) Losses() (all []Loss) {
 	added, gained := map[string]int{}, c.newNames()

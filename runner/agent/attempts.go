@@ -264,7 +264,7 @@ func (w *work) firstPrompt(from *continuation) string {
 	switch {
 	case next.Scripted:
 		return scriptedText(w.job.Spec.Prompt) + next.Prompt
-	case next.Anew:
+	case next.Reset:
 		return strings.TrimSpace(w.job.Spec.Prompt) + "\n\n" + next.Prompt
 	}
 	return next.Prompt

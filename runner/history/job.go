@@ -83,7 +83,7 @@ type Next struct {
 	Attempts int    // that have started
 	Before   int    // those of them for earlier prompts, which have a limit of their own
 	Scripted bool   // the session is new, and a script has done the job's task
-	Anew     bool   // the session is new, because the job was reverted to the state before its agent
+	Reset    bool   // the session is new, because the job was reverted to the state before its agent
 	Copied   bool   // the first attempt continues in a copied conversation, where it has not been reported
 }
 
@@ -92,7 +92,7 @@ func (j Job) Next(c Conversation, prompt string) Next {
 	if do, found := j.followUp(); found {
 		switch {
 		case do.Replacing == "":
-			return Next{Prompt: do.Prompt, Attempts: j.Attempts, Before: j.Attempts, Scripted: !c.Saved && j.Reverted == nil, Anew: !c.Saved && j.Reverted != nil}
+			return Next{Prompt: do.Prompt, Attempts: j.Attempts, Before: j.Attempts, Scripted: !c.Saved && j.Reverted == nil, Reset: !c.Saved && j.Reverted != nil}
 		case !c.Saved: // killed before its session was saved
 			return Next{Prompt: do.Prompt, Attempts: j.Attempts - 1, Before: j.AttemptsBefore}
 		}
