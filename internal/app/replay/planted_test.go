@@ -215,7 +215,10 @@ func other(v any) any {
 	case bool:
 		return !v
 	case json.Number:
-		return json.Number(v.String() + "1")
+		if v == "0" {
+			return json.Number("1")
+		}
+		return v + "1"
 	case string:
 		for a, b := range map[string]string{"allow": "deny", "deny": "allow", "completed": "denied", "denied": "completed", "error": "completed", "passed": "failed", "failed": "passed", "accepted": "rejected"} {
 			if v == a {
