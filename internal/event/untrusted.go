@@ -14,10 +14,10 @@ type Untrusted struct {
 
 // Revoked are rights that a job has lost, as after_untrusted has them.
 type Revoked struct {
-	Network bool     `json:"network,omitempty"`
-	MCP     bool     `json:"mcp,omitempty"`
-	Bash    string   `json:"bash,omitempty"`
-	Servers []string `json:"servers,omitempty"` // MCP servers of the job
+	Network bool     `json:"network,omitempty"` // no tool and no program of the job reaches a host
+	NoMCP   bool     `json:"mcp,omitempty"`     // the tools of servers are denied
+	Bash    string   `json:"bash,omitempty"`    // readonly or none; empty for no limit
+	Servers []string `json:"servers,omitempty"` // names of the servers
 	Remote  []string `json:"remote,omitempty"`  // those of them that are reached over the network
 	Source  string   `json:"source"`            // where the rights are defined
 }

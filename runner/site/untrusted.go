@@ -78,7 +78,7 @@ func (j *Job) Marked(m untrusted.Mark) {
 func (j *Job) reportMark(m untrusted.Mark) {
 	a, l := j.Spec.AfterUntrusted, j.Untrusted.Limits
 	u := event.Untrusted{Turn: m.Turn, Call: m.Call, Tool: m.Tool, What: m.Why, Publish: string(a.Publish)}
-	u.Revoked = &event.Revoked{Network: a.Network, MCP: a.MCP, Bash: string(a.Bash), Servers: l.Servers, Remote: l.Remote, Source: a.Source}
+	u.Revoked = &event.Revoked{Network: a.Network, NoMCP: a.MCP, Bash: string(a.Bash), Servers: l.Servers, Remote: l.Remote, Source: a.Source}
 	j.opts.Emit(event.Event{Type: event.UntrustedRead, Job: j.Spec.ID, Session: m.Session, Untrusted: &u})
 }
 

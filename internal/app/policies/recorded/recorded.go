@@ -185,7 +185,7 @@ func (j *jobUsage) left(p permission.Profile, least []policy.AfterUntrusted) per
 	var own tasks.AfterUntrusted
 	var limits untrusted.Limits
 	if r := j.marked.Untrusted.Revoked; r != nil {
-		own = tasks.AfterUntrusted{Network: r.Network, MCP: r.MCP, Bash: tasks.BashLimit(r.Bash), Source: r.Source}
+		own = tasks.AfterUntrusted{Network: r.Network, MCP: r.NoMCP, Bash: tasks.BashLimit(r.Bash), Source: r.Source}
 		limits.Servers, limits.Remote = r.Servers, r.Remote
 	}
 	all := tasks.Job{AfterUntrusted: &own}.AtLeast(least).AfterUntrusted
