@@ -37,6 +37,7 @@ func (d *delivery) comment(ctx context.Context) *ending.Stop {
 			c.Facts.Review = review
 		}
 	}
+	c.Facts.Pull = d.pull.URL
 	c.Warn, c.Read = j.Warn, d.reviewed
 	err := c.Post(ctx)
 	var failed *publish.Failure

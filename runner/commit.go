@@ -36,7 +36,7 @@ type delivery struct {
 	patch   string            // path below the report directory; "" for none
 	digest  string            // SHA-256 of the patch
 	made    gitops.CommitResult
-	pull    int64 // number of the job's pull request, once it is published; 0 for none
+	pull    event.PullRequest // of the job, once it is published; the zero value for none
 
 	baseline []event.Baseline // of the job, for its pull request
 	result   *ending.Result   // likewise; nil for the work of an earlier run

@@ -34,7 +34,7 @@ func (d *delivery) requests(ctx context.Context) *ending.Stop {
 		return nil
 	}
 	to := j.Start.Requests
-	to.Job, to.Facts, to.Thread = j.Spec.ID, d.facts(), cmp.Or(to.Thread, forge.Thread{Number: d.pull})
+	to.Job, to.Facts, to.Thread = j.Spec.ID, d.facts(), cmp.Or(to.Thread, forge.Thread{Number: d.pull.Number})
 	err := to.All(ctx, all, func(one event.ForgeRequest) {
 		j.Emit(event.Event{Type: event.ForgeRequestStarted, ForgeRequest: &one})
 	}, j.decided)

@@ -64,7 +64,7 @@ func (d *delivery) publication() *publish.Publication {
 // emit emits an event of the publication.
 func (d *delivery) emit(e event.Event) {
 	if p := e.Published; p != nil && p.PullRequest != nil {
-		d.pull = p.PullRequest.Number
+		d.pull = *p.PullRequest
 	}
 	d.job.Emit(e)
 }

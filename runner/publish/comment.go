@@ -128,6 +128,9 @@ func (f Facts) Comment(output json.RawMessage) string {
 	case f.Session != nil:
 		text = harmlessHead(f.Session.Summary, maxComment)
 	}
+	if f.Pull != "" {
+		text += "\n\nPull request: " + f.Pull
+	}
 	return text + "\n\n" + f.origin()
 }
 

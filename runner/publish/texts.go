@@ -18,6 +18,7 @@ type Facts struct {
 	Run, Task string
 	Name      string // of the manifest; "" if it is unknown
 	RunURL    string // of the CI run that has the report; "" without one
+	Pull      string // URL of the job's pull request, for a comment elsewhere; "" without one
 	Message   string // of the commit
 	Session   *Session
 	Verify    []Verify         // that passed after the change

@@ -87,6 +87,11 @@ func TestCommentsAreHarmlessAndFit(t *testing.T) {
 	if got := strings.ReplaceAll(f.Comment(nil), printable.Pause, "|"); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
+	f.Pull = "https://h.example/acme/api/pull/3"
+	if got := f.Comment(nil); !strings.Contains(got, "\n\nPull request: https://h.example/acme/api/pull/3\n\n<sub>") {
+		t.Errorf("got %q", got)
+	}
+	f.Pull = ""
 	got := f.Comment([]byte("{\"a\":\"```\\n/close <!-- millhand:comment-1 --> @ada\"}"))
 	want = "```json\n{\n  \"a\": \"\\u0060\\u0060\\u0060\\n/close \\u003c!-- millhand:comment-1 --> @ada\"\n}\n```\n\n<sub>"
 	if !strings.HasPrefix(got, want) {

@@ -71,7 +71,7 @@ func (j *Job) Settled() bool {
 // Rest is what is published of a job beside its commit.
 type Rest struct {
 	Left
-	Pull     int64 // number of the job's own pull request; 0 for none
+	Pull     event.PullRequest // of the job; the zero value for none
 	Facts    publish.Facts
 	Output   json.RawMessage // redacted; nil for none
 	Findings bool            // the output is findings
@@ -99,7 +99,7 @@ func (p Run) PublishRest(ctx context.Context, id string, j *Job, r Rest) error {
 		return nil
 	}
 	limits := j.Start.Later.Requests
-	on := forge.Thread{Number: cmp.Or(limits.Number, r.Pull), Issue: limits.Issue}
+	on := forge.Thread{Number: cmp.Or(limits.Number, r.Pull.Number), Issue: limits.Issue}
 	if limits.Number != 0 && !strings.EqualFold(limits.Repo, at.String()) {
 		return &publish.Failure{Code: event.CodeForge, Detail: fmt.Sprintf("the event was about %s, not %s", textcut.OneLine(limits.Repo), at)}
 	}
@@ -127,6 +127,7 @@ func (p Run) comment(ctx context.Context, id string, j *Job, r Rest, to publish.
 	}
 	spec := tasks.Comment{Number: r.Comment.Number, Issue: r.Comment.Issue, Sticky: r.Comment.Sticky, Inline: r.Comment.Inline}
 	c := &publish.Comment{CommentTarget: to, Spec: spec, Job: id, Facts: r.Facts, Output: r.Output, Emit: emit, Read: p.reader(ctx, j)}
+	c.Facts.Pull = r.Pull.URL
 	c.Warn = func(text string) {
 		emit(event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: text}})
 	}

@@ -5,6 +5,7 @@ package forges
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/millhand/millhand/internal/app/world"
@@ -79,12 +80,21 @@ func (c *Clients) note(kind tasks.ForgeKind, token string) {
 	c.mu.Unlock()
 }
 
-// Warnings returns what the user should know about the tokens that were used.
-func (c *Clients) Warnings() []string {
+// Warnings returns what the user should know about the tokens that were used for jobs.
+func (c *Clients) Warnings(jobs []tasks.Job) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.workflow {
-		return nil
+	publishes := func(mode tasks.PublishMode) bool {
+		return slices.ContainsFunc(jobs, func(j tasks.Job) bool { return j.Publish == mode })
 	}
-	return []string{"pull requests are created with the workflow's own token (GITHUB_TOKEN), so GitHub starts no workflows for them: use a token of a GitHub App or of a user, in forges"}
+	const why = " with the workflow's own token (GITHUB_TOKEN), so GitHub starts no workflows for them: use a token of a GitHub App or of a user, in forges"
+	switch {
+	case !c.workflow:
+		return nil
+	case publishes(tasks.PublishPR):
+		return []string{"pull requests are created" + why}
+	case publishes(tasks.PublishPush):
+		return []string{"commits are pushed" + why}
+	}
+	return nil
 }

@@ -95,20 +95,27 @@ func TestAHostHasOneClient(t *testing.T) {
 	if _, _, err := c.Open("https://other.example.com/acme/api"); err == nil || !strings.Contains(err.Error(), "forges: {other.example.com: {kind: gitea}}") {
 		t.Errorf("an unknown forge: %v", err)
 	}
-	if c.Warnings() != nil {
-		t.Errorf("%q", c.Warnings())
+	if got := c.Warnings([]tasks.Job{{Publish: tasks.PublishPR}}); got != nil {
+		t.Errorf("%q", got)
 	}
 }
 
 func TestTheTokenOfAWorkflowStartsNoWorkflows(t *testing.T) {
 	env := map[string]string{"GITHUB_ACTIONS": "true", "GITHUB_TOKEN": "of-the-workflow"}
+	jobs := []tasks.Job{{Publish: tasks.PublishPush}, {Publish: tasks.PublishPR}}
 	for token, want := range map[string]int{"of-the-workflow": 1, "of-an-app": 0, "": 0} {
 		c := &Clients{World: world.World{Getenv: func(name string) string { return env[name] }}}
-		if c.note(tasks.GitHub, token); len(c.Warnings()) != want {
-			t.Errorf("%q: %q", token, c.Warnings())
+		if c.note(tasks.GitHub, token); len(c.Warnings(jobs)) != want {
+			t.Errorf("%q: %q", token, c.Warnings(jobs))
 		}
-		if c.note(tasks.GitLab, token); len(c.Warnings()) != want {
-			t.Errorf("%q, of GitLab: %q", token, c.Warnings())
+		if c.note(tasks.GitLab, token); len(c.Warnings(jobs)) != want {
+			t.Errorf("%q, of GitLab: %q", token, c.Warnings(jobs))
+		}
+	}
+	c := &Clients{workflow: true}
+	for mode, want := range map[tasks.PublishMode]string{tasks.PublishPR: "pull requests are created", tasks.PublishPush: "commits are pushed", tasks.PublishNone: "", tasks.PublishPatch: ""} {
+		if got := strings.Join(c.Warnings([]tasks.Job{{Publish: mode}}), "\n"); !strings.HasPrefix(got, want) || (got == "") != (want == "") {
+			t.Errorf("%s: %q", mode, got)
 		}
 	}
 }

@@ -320,7 +320,7 @@ func (p *Publishing) one(ctx context.Context, row PublishRow, j report.Job, save
 	if err == nil && row.left.Any() {
 		rest := savedjob.Rest{Left: row.left, Facts: p.facts(j), Findings: p.findings(row.Job), Policies: p.policies}
 		if row.PullRequest != nil {
-			rest.Pull = row.PullRequest.Number
+			rest.Pull = *row.PullRequest
 		}
 		if len(j.Output) > 0 && !bytes.Equal(j.Output, []byte("null")) {
 			rest.Output = p.known.JSON(j.Output)

@@ -182,7 +182,7 @@ func Start(ctx context.Context, w world.World, o invocation.Options, c checks.Ch
 		Stops:     runner.Stops{MaxFailures: o.MaxFailures, Rollout: c.Rollout},
 		FailOn:    o.FailOn,
 		Costs:     runner.Costs{Spent: day.Set, Ledger: ledger},
-	}, s.Log, print, slices.Concat(plan.Notes, clients.Warnings(), planned.WarnOnRunner(w, plan, action.IsLog(w.Err)), c.Models.Warnings(), ready.Warnings()))
+	}, s.Log, print, slices.Concat(plan.Notes, clients.Warnings(plan.Jobs), planned.WarnOnRunner(w, plan, action.IsLog(w.Err)), c.Models.Warnings(), ready.Warnings()))
 }
 
 // join makes a job of a queue store its events there, and share the run's budget.
