@@ -376,9 +376,9 @@ func TestADiskLimitEndsTheJob(t *testing.T) {
 }
 
 // besides opens the site of a job that only calls run in: its files are made while the model responds.
-func (s *stage) besides(plan *tasks.Plan, spec tasks.Job, turns string) (*site.Site, *ending.Result, *ending.Stop) {
+func (s *stage) besides(plan *tasks.Plan, spec tasks.Job, open openModel) (*site.Site, *ending.Result, *ending.Stop) {
 	s.t.Helper()
-	s.uses.OpenModel = plays(s.t, turns)
+	s.uses.OpenModel = open
 	s.opts.Emit(event.Event{Type: event.RunStarted, Run: &event.Run{ID: s.opts.RunID}})
 	j := s.begin(plan, spec)
 	ctx, end := context.WithCancel(s.t.Context())
@@ -425,7 +425,7 @@ func TestASessionWithoutCallsNeedsNoFiles(t *testing.T) {
 			s.commit(map[string]string{"AGENTS.md": "root notes"})
 			spec := s.job("a")
 			c.set(s, &spec)
-			p, r, end := s.besides(&tasks.Plan{}, spec, c.turns)
+			p, r, end := s.besides(&tasks.Plan{}, spec, plays(t, c.turns))
 			if end != nil || r.Final != "done" || p.Usable() != c.files {
 				t.Errorf("%+v, %+v, usable %t", end, r, p.Usable())
 			}
@@ -434,6 +434,25 @@ func TestASessionWithoutCallsNeedsNoFiles(t *testing.T) {
 				t.Errorf("%v: the system prompt lacks the notes", err)
 			}
 		})
+	}
+}
+
+// What the user changes in their own tree during a session without calls is not the job's.
+func TestChangesOfTheUserAreNotTheJobs(t *testing.T) {
+	s := setUp(t)
+	spec := s.job("a")
+	spec.Commit = nil
+	p, _, end := s.besides(&tasks.Plan{}, spec, func(tasks.Job, string, opened.Notices) (opened.Conversation, error) {
+		return opened.Conversation{Model: requestFunc(func(model.Request) (model.Response, error) {
+			writeFile(t, filepath.Join(s.repo, "mine"), "x")
+			return model.Response{Text: "done"}, nil
+		})}, nil
+	})
+	if end != nil {
+		t.Fatalf("%+v", end)
+	}
+	if found, err := p.Diff.Find(t.Context()); err != nil || len(found.Changes.Changes) != 0 {
+		t.Errorf("%v, %+v", err, found)
 	}
 }
 
@@ -460,7 +479,7 @@ func TestStatesOfTurns(t *testing.T) {
 				turns += "  - calls: [" + call + "]\n"
 			}
 			s.kill = inCall("r1/a", len(c.calls)+1)
-			s.besides(&tasks.Plan{}, spec, turns+"  - calls: [{tool: read, args: {filePath: one}}]\n")
+			s.besides(&tasks.Plan{}, spec, plays(t, turns+"  - calls: [{tool: read, args: {filePath: one}}]\n"))
 			s.next(history.Order{})
 			p, _, end := s.works(&tasks.Plan{}, spec, "  - text: done\n")
 			if got := filesIn(p.Dir, "one", "two"); end != nil || got != c.want {

@@ -24,9 +24,12 @@ func TestASignalEndsAJob(t *testing.T) {
 		set     func(*tasks.Job)
 		inPlace bool
 	}{
-		"before its session":    {at: first(event.JobStarted)},
-		"in its script":         {at: first(event.CommandStarted), set: func(j *tasks.Job) { j.Script = fails }},
-		"after its script":      {at: first(event.ScriptEnded), set: func(j *tasks.Job) { j.Script = fails }},
+		"before its session": {at: first(event.JobStarted)},
+		"in its script":      {at: first(event.CommandStarted), set: func(j *tasks.Job) { j.Script = fails }},
+		"after its script":   {at: first(event.ScriptEnded), set: func(j *tasks.Job) { j.Script = fails }},
+		"in its script's verify": {at: first(event.VerifyEnded), set: func(j *tasks.Job) {
+			j.Script, j.Verify = tasks.NewTaskScript("s.sh", []byte("touch one")), []tasks.Verify{checks("v", "true")}
+		}},
 		"with its first prompt": {at: first(event.AttemptStarted)},
 		"in a call":             {at: inCall("r1/a", 1)},
 		"in verify":             {at: first(event.VerifyEnded), set: func(j *tasks.Job) { j.Verify = []tasks.Verify{checks("v", "true"), checks("w", "true")} }},

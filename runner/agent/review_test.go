@@ -141,13 +141,9 @@ func TestAReviewerThatCantBeOpened(t *testing.T) {
 }
 
 // A reviewer without the skills of the base reviews nothing.
-func TestTooManySkillsOfTheBase(t *testing.T) {
+func TestSkillsOfTheBaseThatAreTooLarge(t *testing.T) {
 	s := setUp(t)
-	all := map[string]string{}
-	for i := range maxSkillFiles + 1 {
-		all[fmt.Sprintf(".agents/skills/x/%d", i)] = ""
-	}
-	s.commit(all)
+	s.commit(map[string]string{".agents/skills/x/data": strings.Repeat("x", maxSkillBytes+1)})
 	spec := s.job("a")
 	spec.Review = &tasks.Review{Agent: tasks.DefaultReviewer}
 	if _, r, _ := s.works(&tasks.Plan{}, spec, turnsWithReviewer(0, accepts)); r.Review == nil || r.Review.Reason != "read the skills of the base: they are too large" {
@@ -230,6 +226,9 @@ func TestSkillsOfTheBase(t *testing.T) {
 	file := filepath.Join(s.repo, ".agents/skills/look/SKILL.md")
 	mkdirFor(t, file)
 	writeFile(t, file, "---\nname: look\ndescription: d\n---\nbase\n")
+	if err := os.Symlink("SKILL.md", filepath.Join(filepath.Dir(file), "COPY.md")); err != nil { // is left out
+		t.Fatal(err)
+	}
 	writeFile(t, filepath.Join(s.repo, "AGENTS.md"), "base notes")
 	git(t, s.repo, "add", "-A")
 	git(t, s.repo, "commit", "-q", "-m", "more")
