@@ -570,20 +570,26 @@ func TestStructuredResults(t *testing.T) {
 
 // Denied calls of the job's sessions are advice for its profile, those of an earlier process included.
 func TestAdviceOnTheProfile(t *testing.T) {
-	s := setUp(t)
-	spec := s.job("a")
-	spec.Profile, _ = permission.Preset("readonly")
-	spec.Changing = true
-	s.kill = func(e event.Event) bool { return e.Type == event.CallUpdated && e.Call.Turn == 2 }
-	s.works(&tasks.Plan{}, spec, "  - calls: [{tool: write, args: {filePath: b, content: x}}]\n  - calls: [{tool: read, args: {filePath: b}}]\n")
-	s.next(history.Order{})
-	s.uses.OpenModel = plays(t, "  - text: done\n")
-	j := s.begin(&tasks.Plan{}, spec)
-	if got := j.Advice(); got != "" {
-		t.Errorf("before the session: %s", got)
-	}
-	s.session(j, s.prepared(j))
-	if got := j.Advice(); got != permission.CannotChange("readonly") {
-		t.Errorf("%q", got)
+	const denied, done = "  - calls: [{tool: write, args: {filePath: b, content: x}}]\n", "  - text: done\n"
+	for name, killed := range map[string]bool{"of this process": false, "of the one before": true} {
+		s := setUp(t)
+		spec := s.job("a")
+		spec.Profile, _ = permission.Preset("readonly")
+		spec.Changing = true
+		s.uses.OpenModel = plays(t, denied+done)
+		if killed {
+			s.kill = func(e event.Event) bool { return e.Type == event.CallUpdated && e.Call.Turn == 2 }
+			s.works(&tasks.Plan{}, spec, denied+"  - calls: [{tool: read, args: {filePath: b}}]\n")
+			s.next(history.Order{})
+			s.uses.OpenModel = plays(t, done)
+		}
+		j := s.begin(&tasks.Plan{}, spec)
+		if got := j.Advice(); got != "" {
+			t.Errorf("%s, before the session: %s", name, got)
+		}
+		s.session(j, s.prepared(j))
+		if got := j.Advice(); got != permission.CannotChange("readonly") {
+			t.Errorf("%s: %q", name, got)
+		}
 	}
 }
