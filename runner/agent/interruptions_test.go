@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/runner/ending"
+	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -79,6 +80,24 @@ func TestASignalEndsAJob(t *testing.T) {
 				t.Errorf("%+v, then %s", end, after)
 			}
 		})
+	}
+}
+
+// It also ends a job that is resumed, before its files are restored.
+func TestASignalEndsAResumedJob(t *testing.T) {
+	s := setUp(t)
+	spec := s.job("a")
+	s.kill = inCall("r1/a", 2)
+	s.works(&tasks.Plan{}, spec, twoFiles)
+	s.next(history.Order{})
+	s.kill = func(e event.Event) bool {
+		if e.Type == event.JobStarted {
+			s.end(ending.Interrupt{Signal: "SIGTERM", Exit: event.ExitTerminate})
+		}
+		return false
+	}
+	if _, _, end := s.works(&tasks.Plan{}, spec, "  - text: never\n"); end == nil || end.Code != event.CodeTerminated {
+		t.Errorf("%+v", end)
 	}
 }
 

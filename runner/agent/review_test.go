@@ -85,7 +85,7 @@ func TestAReviewThatWasKilled(t *testing.T) {
 		reviewer string // in the second process
 		turns    string
 	}{
-		"in a call":    {inCall("r1/a@review", 1), "{expect: [\"1: x\"], " + accepts[1:], "1, 2"},
+		"in a call":    {inCall("r1/a@review", 1), "{expect: [\"1: x\"], " + accepts[1:] + ", {text: left}", "1, 2"},
 		"in a request": {func(e event.Event) bool { return e.Type == event.TurnStarted && e.Session == "r1/a@review" }, "{expect: [\"Review the changes after attempt 1\"], " + accepts[1:], "1 lost, 2"},
 		"at its start": {func(e event.Event) bool { return e.Type == event.SessionStarted && e.Session == "r1/a@review" }, "{expect: [\"Review the changes after attempt 1\"], " + accepts[1:], "1"},
 	} {

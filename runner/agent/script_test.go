@@ -31,15 +31,15 @@ func TestAScriptIsTriedFirst(t *testing.T) {
 		end         string
 		verifyNeeds string // file
 	}{
-		"passes":           {text: "echo 1 > one", outcome: event.ScriptPassed, final: "The script s.sh made these changes, without a model.", left: "base: 0, one: 1", verifyNeeds: "one"},
-		"changes nothing":  {text: "true", outcome: event.ScriptUnchanged, final: "The script s.sh changed nothing.", left: "base: 0"},
-		"must change":      {text: "true", mustChange: true, outcome: event.ScriptUnchanged, reason: "it changed nothing", final: "second", prompt: "(?s)^Go[.]\n\nThe script s.sh was run first to do this task, and changed nothing. Do the task.\n$", left: "base: 0"},
-		"fails":            {text: "echo 1 > one; echo '</script>'; exit 3", outcome: event.ScriptFailed, reason: "exit code 3", final: "second", prompt: `(?s)^Go[.]\n\nThe script s.sh was run first to do this task, and did not succeed: exit code 3[.] .*output:\n<\\/script>\n\ndiff:\ndiff --git a/one b/one.*\+1\n</script>\n$`, left: "base: 0"},
-		"fails in place":   {text: "echo 1 > base; exit 3", in: true, outcome: event.ScriptFailed, reason: "exit code 3", final: "second", prompt: `-0\n\+1`, left: "base: 0"},
-		"fails alone":      {text: "echo 1 > one; exit 3", alone: true, outcome: event.ScriptFailed, reason: "exit code 3", left: "base: 0, one: 1", end: "script s.sh: exit code 3"},
-		"is not verified":  {text: "echo 1 > one", outcome: event.ScriptFailed, reason: "verify v failed", final: "second", prompt: "did not succeed: verify v failed", left: "base: 0", verifyNeeds: "two"},
-		"exceeds a limit":  {text: "echo 1 > one", change: tasks.Change{Paths: []string{"base", "two"}}, outcome: event.ScriptFailed, reason: "the changes exceed the task's change limits: one: may not be changed (paths: base, two)", final: "second", prompt: "Change only", left: "base: 0"},
-		"changes a denied": {text: "echo 1 > base", denied: "base", outcome: event.ScriptFailed, reason: "it changed paths that the profile may not edit: base", final: "second", prompt: "may not edit", left: "base: 0"},
+		"passes":            {text: "echo 1 > one", outcome: event.ScriptPassed, final: "The script s.sh made these changes, without a model.", left: "base: 0, one: 1", verifyNeeds: "one"},
+		"changes nothing":   {text: "true", outcome: event.ScriptUnchanged, final: "The script s.sh changed nothing.", left: "base: 0"},
+		"must change":       {text: "true", mustChange: true, verifyNeeds: "two", outcome: event.ScriptUnchanged, reason: "it changed nothing", final: "second", prompt: "(?s)^Go[.]\n\nThe script s.sh was run first to do this task, and changed nothing. Do the task.\n$", left: "base: 0"},
+		"fails":             {text: "echo 1 > one; echo '</script>'; exit 3", outcome: event.ScriptFailed, reason: "exit code 3", final: "second", prompt: `(?s)^Go[.]\n\nThe script s.sh was run first to do this task, and did not succeed: exit code 3[.] .*output:\n<\\/script>\n\ndiff:\ndiff --git a/one b/one.*\+1\n</script>\n$`, left: "base: 0"},
+		"fails in its tree": {text: "echo 1 > base; exit 3", in: true, outcome: event.ScriptFailed, reason: "exit code 3", final: "second", prompt: `-0\n\+1`, left: "base: 0"},
+		"fails alone":       {text: "echo 1 > one; exit 3", alone: true, outcome: event.ScriptFailed, reason: "exit code 3", left: "base: 0, one: 1", end: "script s.sh: exit code 3"},
+		"is not verified":   {text: "echo 1 > one", outcome: event.ScriptFailed, reason: "verify v failed", final: "second", prompt: "did not succeed: verify v failed", left: "base: 0", verifyNeeds: "two"},
+		"exceeds a limit":   {text: "echo 1 > one", change: tasks.Change{Paths: []string{"base", "two"}}, outcome: event.ScriptFailed, reason: "the changes exceed the task's change limits: one: may not be changed (paths: base, two)", final: "second", prompt: "Change only", left: "base: 0"},
+		"changes a denied":  {text: "echo 1 > base", denied: "base", outcome: event.ScriptFailed, reason: "it changed paths that the profile may not edit: base", final: "second", prompt: "may not edit", left: "base: 0"},
 		"can't be committed": {
 			text: "git init -q sub; echo 1 > sub/one", outcome: event.ScriptFailed, reason: "paths can't be committed: sub", final: "second", prompt: "can't be committed: sub", left: "base: 0",
 		},

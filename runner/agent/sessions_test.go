@@ -75,8 +75,8 @@ func TestTheRepositorysNotes(t *testing.T) {
 func TestInstructionsOfAPullRequest(t *testing.T) {
 	s := setUp(t)
 	trusted := s.commit(map[string]string{"AGENTS.md": "of the base"})
-	s.commit(map[string]string{"AGENTS.md": "of the branch", ".agents/skills/x/SKILL.md": "---\nname: x\ndescription: d\n---\n"})
-	s.uses.OpenModel = plays(t, "  - text: done\n")
+	s.commit(map[string]string{"AGENTS.md": "of the branch", "sub/AGENTS.md": "of the branch", "sub/x": "x", ".agents/skills/x/SKILL.md": "---\nname: x\ndescription: d\n---\n"})
+	s.uses.OpenModel = plays(t, "  - calls: [{tool: read, args: {filePath: sub/x}}]\n  - text: done\n")
 	j := s.begin(&tasks.Plan{}, s.job("a"))
 	j.Start.OnPull.Trusted = trusted
 	if _, end := s.session(j, s.prepared(j)); end != nil {
@@ -85,6 +85,11 @@ func TestInstructionsOfAPullRequest(t *testing.T) {
 	state, _, err := savedsession.Read(s.opts.Dir, "a")
 	if err != nil || !strings.Contains(state.Session.System, "of the base") || strings.Contains(state.Session.System, "of the branch") || slices.Contains(state.Session.Tools, "skill") {
 		t.Errorf("%v, tools %s, instructions:\n%s", err, state.Session.Tools, state.Session.System)
+	}
+	for _, m := range state.Messages {
+		if strings.Contains(m.Text, "of the branch") {
+			t.Errorf("the model reads %s", m.Text)
+		}
 	}
 }
 
