@@ -26,6 +26,7 @@ func TestRebaseOfAPullRequest(t *testing.T) {
 	}{
 		"a new base":       {base: map[string]string{"b": "y\n"}, verify: "test -e b && test -e a"},
 		"signed":           {base: map[string]string{"b": "y\n"}, verify: "true", signed: true},
+		"by the forge":     {base: map[string]string{"b": "y\n"}, verify: "true", fails: "its commits are made by the forge (commit.sign: api)"},
 		"the same base":    {verify: "true", want: Rebased{Current: true}},
 		"a conflict":       {base: map[string]string{"a": "y\n"}, verify: "true", want: Rebased{Conflict: true}},
 		"the same changes": {base: map[string]string{"a": "x"}, verify: "true", fails: "the base has all changes of the job"},
@@ -65,6 +66,9 @@ func TestRebaseOfAPullRequest(t *testing.T) {
 			}
 			s.events = nil
 			s.checks(plan)
+			if name == "by the forge" {
+				plan.Jobs[0].Commit.Sign = tasks.SignAPI
+			}
 			s.opts.Preflight.Signing.Sign = func(context.Context, []byte) (string, error) {
 				return "-----BEGIN SSH SIGNATURE-----\nx\n-----END SSH SIGNATURE-----\n", nil
 			}
