@@ -1,6 +1,7 @@
 package site
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -53,7 +54,7 @@ func TestAMarkRemovesRights(t *testing.T) {
 	if len(marks) != 1 || marks[0].Job != "a" || marks[0].Session != "r1/a" {
 		t.Fatalf("reported %+v", marks)
 	}
-	want(t, "mark", event.Untrusted{Turn: 2, Call: "c1", Tool: "webfetch", What: "a page", Publish: "patch"}, *marks[0].Untrusted)
+	want(t, "mark", event.Untrusted{Turn: 2, Call: "c1", Tool: "webfetch", What: "a page", Publish: "patch", Revoked: &event.Revoked{Network: true, Source: "m.yaml:3"}}, *marks[0].Untrusted)
 }
 
 // A job without the key knows nothing of marks, and keeps its rights.
@@ -124,6 +125,7 @@ func TestMarksOfEarlierProcesses(t *testing.T) {
 		"resumed":       {history.Resume{}, []event.Event{started, read}, []string{"r1/a: a page"}},
 		"nothing read":  {history.Resume{}, []event.Event{started}, nil},
 		"started again": {history.Start{}, []event.Event{started, read, failed}, nil},
+		"unwatched":     {history.Resume{}, []event.Event{started, {Type: event.TurnEnded, Job: "a", Session: "r1/a", Turn: &event.Turn{Number: 1}}}, []string{"r1/a: earlier conversation, of which nothing is known"}},
 		"a fork":        {history.Resume{}, []event.Event{forked}, []string{"r1/a: an issue"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -152,7 +154,7 @@ func TestMarksOfEarlierProcesses(t *testing.T) {
 			j.MarkStart()
 			want(t, "marks", c.want, s.marks())
 			if marked && name == "resumed" {
-				want(t, "mark", event.Untrusted{Turn: 3, Call: "c", Tool: "bash", What: "a page", Publish: "patch"}, *s.of(event.UntrustedRead)[0].Untrusted)
+				want(t, "mark", event.Untrusted{Turn: 3, Call: "c", Tool: "bash", What: "a page", Publish: "patch", Revoked: &event.Revoked{Network: true, Source: "m.yaml:3"}}, *s.of(event.UntrustedRead)[0].Untrusted)
 			}
 		})
 	}
@@ -199,7 +201,7 @@ func TestOutputsThatCanBeUntrusted(t *testing.T) {
 		"a directory":    {[]string{"third/x"}, []string{"third"}, event.Network{}, true, []string{"r1/a: output of a command that can read untrusted files"}},
 		"no globs":       {[]string{"x.issue"}, nil, event.Network{}, true, nil},
 		"git's files":    {[]string{"d/.git/x.issue"}, []string{"d/.git/*.issue"}, event.Network{}, true, nil},
-		"not shown":      {[]string{"x.issue"}, []string{"*.issue"}, event.Network{}, false, nil},
+		"no output":      {[]string{"x.issue"}, []string{"*.issue"}, event.Network{}, false, nil},
 		"a host":         {nil, nil, event.Network{Host: "example.com"}, true, []string{"r1/a: output of a command that has connected to example.com"}},
 		"a denied host":  {nil, nil, event.Network{Host: "example.com", Denied: true}, true, nil},
 		"too many files": {many(maxConcealed + 1), []string{"*.issue"}, event.Network{}, true, []string{"r1/a: output of a command that can read untrusted files"}},
@@ -233,6 +235,30 @@ func many(n int) (files []string) {
 	return files
 }
 
+// A plugin that can have read untrusted files marks the job by what it changes of a prompt, and only by that.
+func TestPromptsThatPluginsChange(t *testing.T) {
+	for name, c := range map[string]struct {
+		made string
+		want []string
+	}{
+		"the same":  {"prompt", nil},
+		"a new one": {"another", []string{"r1/a: output of a plugin that can read untrusted files"}},
+	} {
+		s := setUp(t)
+		s.commit(map[string]string{"x.issue": "x\n"})
+		spec := s.wary()
+		spec.Untrusted = []string{"*.issue"}
+		p := s.prepared(s.begin(&tasks.Plan{}, spec))
+		if got := Noting(&p.Sandboxes, func(context.Context, string) string { return c.made })(t.Context(), "prompt"); got != c.made {
+			t.Errorf("%s: %q", name, got)
+		}
+		want(t, name, c.want, s.marks())
+	}
+	if s := setUp(t); Noting[string](&s.prepared(s.begin(&tasks.Plan{}, s.job("a"))).Sandboxes, nil) != nil {
+		t.Error("no plugin changes prompts")
+	}
+}
+
 // Instructions of the repository that others can write mark the job.
 func TestUntrustedInstructions(t *testing.T) {
 	s := setUp(t)
@@ -244,6 +270,50 @@ func TestUntrustedInstructions(t *testing.T) {
 	}
 	j.ReadNotes("AGENTS.md", "docs/AGENTS.md")
 	want(t, "marks", []string{"r1/a: untrusted instructions docs/AGENTS.md"}, s.marks())
+}
+
+// Only so many files can be hidden that the sandbox still starts; a directory of them counts once.
+func TestUntrustedFilesThatAreConcealed(t *testing.T) {
+	for name, c := range map[string]struct {
+		level sandbox.Level
+		files []string
+		want  []string
+	}{
+		"some":       {sandbox.Full, []string{"b.issue", "third/x", "third/y", "a"}, []string{"b.issue", "third"}},
+		"too many":   {sandbox.Full, many(maxConcealed + 1), nil},
+		"no sandbox": {sandbox.None, []string{"b.issue"}, nil},
+	} {
+		s := setUp(t)
+		s.opts.Level = c.level
+		spec := s.wary()
+		spec.Untrusted = []string{"*.issue", "third"}
+		j := s.begin(&tasks.Plan{}, spec)
+		p, end := j.OpenSite(t.Context())
+		if end != nil {
+			t.Fatalf("%+v", *end)
+		}
+		t.Cleanup(func() { s.release(p) })
+		for _, file := range c.files {
+			writeFile(t, filepath.Join(p.Space.Dir(), file), "x\n")
+		}
+		p.Sandboxes.FindUntrusted()
+		var got []string
+		for _, path := range p.Sandboxes.concealed {
+			got = append(got, filepath.Base(path))
+		}
+		want(t, name, c.want, got)
+	}
+}
+
+// The rights of a mark name the servers of the plan, and the start of a job has which files are watched.
+func TestRightsOfAMarkNameServers(t *testing.T) {
+	s := setUp(t)
+	spec := s.wary()
+	spec.AfterUntrusted.MCP, spec.AfterUntrusted.Bash, spec.Untrusted = true, tasks.BashNone, []string{"*.issue"}
+	j := s.begin(&tasks.Plan{MCP: []tasks.MCPServer{{Name: "local"}, {Name: "far", Remote: &tasks.Remote{}}}}, spec)
+	want(t, "limits", untrusted.Limits{Network: true, MCP: true, Bash: true, Servers: []string{"local", "far"}, Remote: []string{"far"}, Source: "m.yaml:3"}, j.Untrusted.Limits)
+	want(t, "watched", &event.Watched{Files: []string{"*.issue"}}, j.Watched())
+	want(t, "without the key", nil, s.begin(&tasks.Plan{}, s.job("a")).Watched())
 }
 
 // The sandbox hides untrusted files until the job is marked, and then makes the workspace read-only for commands.
