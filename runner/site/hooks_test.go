@@ -160,6 +160,7 @@ func TestHooksOfTheEnd(t *testing.T) {
 	if in.Outcome != event.CodeEnvironment.Cause().Outcome || in.Reason != "no make" || in.Code != event.CodeEnvironment || in.ExitCode == nil || *in.Commit != (hook.Commit{Hash: "c0ffee", Branch: "b"}) {
 		t.Errorf("input %+v", in)
 	}
+	JobHooks{}.End(ctx, nil, event.JobEnd{}) // of a job that got no site
 	if !strings.Contains(s.warnings(), "hook job_end: exit code 1") || len(s.ended) > 0 {
 		t.Errorf("warnings %q, ended %v", s.warnings(), s.ended)
 	}

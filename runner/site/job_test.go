@@ -1,6 +1,7 @@
 package site
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/redact"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/tasks"
@@ -38,6 +40,22 @@ func TestAJobStartsWithWhatThePreflightFound(t *testing.T) {
 	}
 	if now := j.Now(); time.Since(now) > time.Hour || j.SessionID("x") != "r1/x" {
 		t.Errorf("%v, %s", now, j.SessionID("x"))
+	}
+}
+
+// A job that runs is changed in these ways only.
+func TestARunningJobIsChanged(t *testing.T) {
+	s := setUp(t)
+	j := s.begin(&tasks.Plan{}, s.job("a"))
+	ctx, odd := j.Begin(t.Context()), errors.New("odd")
+	if j.End(odd); !errors.Is(context.Cause(ctx), odd) {
+		t.Errorf("it is ended by %v", context.Cause(ctx))
+	}
+	j.UseModel(tasks.Model{ID: "script:y", Name: "y"})
+	j.Undo("a: revert")
+	j.StartAt("base", "tip")
+	if j.Spec.Model != "script:y" || j.Spec.ModelName != "y" || j.Spec.Commit.Message != "a: revert" || j.Start.Base != "base" || j.Start.Tip != "tip" {
+		t.Errorf("%+v, %+v", j.Spec, j.Start)
 	}
 }
 
@@ -77,6 +95,12 @@ func TestContextOfTheEvent(t *testing.T) {
 	text, end := j.ContextText(t.Context())
 	if end != nil || !strings.Contains(text, "It fails. "+redact.Mark) {
 		t.Errorf("%q, %+v", text, end)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(ending.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
+	text, end = j.ContextText(ctx)
+	if stopped(t, "after a signal", end, event.CodeInterrupted, "SIGINT"); text != "" || end == nil {
+		t.Errorf("%q", text)
 	}
 }
 

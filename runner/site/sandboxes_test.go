@@ -195,6 +195,18 @@ func TestTheKeyOfSignaturesIsHidden(t *testing.T) {
 	want(t, "hidden", []string{"/keys/signing"}, p.hidden())
 }
 
+// Repositories of submodules are git's own files, too, in the tree of the user.
+func TestSubmodulesOfTheOwnTree(t *testing.T) {
+	s := setUp(t)
+	git(t, s.repo, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", s.repo, "sub")
+	git(t, s.repo, "commit", "-q", "-m", "submodule")
+	p := s.ownTree()
+	g, err := p.Ground(p.job.Spec.Profile)
+	if want(t, "submodules", p.Tree.Submodules(""), g.Submodules); err != nil || len(g.Submodules) != 1 {
+		t.Errorf("%q, %v", g.Submodules, err)
+	}
+}
+
 // Files that the profile protects are known before the state of the own tree is.
 func TestTrackedFilesOfTheWorkspace(t *testing.T) {
 	s := setUp(t)

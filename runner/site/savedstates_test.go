@@ -1,6 +1,7 @@
 package site
 
 import (
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/runner/history"
+	"github.com/millhand/millhand/runner/savedsession"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -97,6 +99,12 @@ func TestSavedStates(t *testing.T) {
 	all, paths, err := p.Saved().Snapshot(saved.Tree, p.Base)
 	if want(t, "changed", []string{"new"}, paths); err != nil || all == nil {
 		t.Error(err)
+	}
+	s = setUp(t)
+	p = s.prepared(s.begin(&tasks.Plan{}, s.job("a")))
+	writeFile(t, filepath.Join(s.opts.Dir.Path(), path.Dir(savedsession.States)), "in the way")
+	if saved, err := p.Save(t.Context()); err == nil || saved.Tree != "" {
+		t.Errorf("without a directory: %+v, %v", saved, err)
 	}
 }
 

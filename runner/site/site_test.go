@@ -15,6 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
@@ -233,6 +234,37 @@ func TestFailedPrepareReleasesResources(t *testing.T) {
 	}
 	if out := git(t, s.repo, "worktree", "list"); strings.Contains(out, "trees") {
 		t.Errorf("the worktree is left:\n%s", out)
+	}
+}
+
+// A repository that was broken since the preflight has no site.
+func TestABrokenRepositoryIsNotPrepared(t *testing.T) {
+	s := setUp(t)
+	j := s.begin(&tasks.Plan{}, s.job("a"))
+	writeFile(t, filepath.Join(s.repo, ".git", "HEAD"), "broken\n")
+	for name, prepare := range map[string]func(context.Context) (*Site, *ending.Stop){"prepare": j.Prepare, "open": j.OpenSite} {
+		p, end := prepare(t.Context())
+		if stopped(t, name, end, event.CodeRepository, "prepare the workspace: "); p != nil || end == nil {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+}
+
+// The name of the base is in reports: that of its branch, or the ref of the manifest.
+func TestTheNameOfTheBase(t *testing.T) {
+	head := gitdir.Head{Branch: "main", Hash: "c0ffee"}
+	for name, c := range map[string]struct {
+		spec tasks.Job
+		base string
+		want string
+	}{
+		"the branch":              {tasks.Job{}, "c0ffee", "main"},
+		"another commit":          {tasks.Job{}, "beef", ""},
+		"a ref":                   {tasks.Job{Repo: tasks.Repo{Ref: "v1"}}, "beef", "v1"},
+		"a ref, and a new branch": {tasks.Job{Repo: tasks.Repo{Ref: "v1"}, Commit: &tasks.Commit{IfExists: tasks.ReplaceIfExists}}, "beef", "v1"},
+		"the job's own branch":    {tasks.Job{Repo: tasks.Repo{Ref: "v1"}, Commit: &tasks.Commit{IfExists: tasks.AppendIfExists}}, "beef", ""},
+	} {
+		want(t, name, c.want, refOf(c.spec, head, c.base))
 	}
 }
 

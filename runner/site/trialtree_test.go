@@ -1,6 +1,8 @@
 package site
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -65,6 +67,11 @@ func TestTrialsRunOnFilesOfTheChange(t *testing.T) {
 	}
 	if exists(filepath.Join(p.Tree.Root(), "installed")) || exists(filepath.Join(s.opts.Work, "tmp", "a", "of-setup")) {
 		t.Error("a trial reaches the workspace of the job")
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if failed, err := trial.Try(ended, change, spec.Verify, true); !errors.Is(err, context.Canceled) || failed != nil {
+		t.Errorf("a trial that was ended: %v, %v", failed, err)
 	}
 	if outputs, err := os.ReadDir(p.job.Outputs().Path()); err != nil || len(outputs) > 0 {
 		t.Errorf("outputs left: %v, %v", outputs, err)

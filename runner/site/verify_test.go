@@ -244,6 +244,19 @@ func TestSetupNamesWhatIsMissing(t *testing.T) {
 	stopped(t, "without a workspace", Setup{Site: p}.Run(t.Context()), event.CodeInternal, "confine the setup commands")
 }
 
+// A signal before a setup command starts is why the job ends, not what could not be opened after it.
+func TestASignalBeforeSetup(t *testing.T) {
+	s := setUp(t)
+	spec := s.job("a")
+	spec.Setup = []string{"echo >ran"}
+	p := s.prepared(s.begin(&tasks.Plan{}, spec))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(ending.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
+	if stopped(t, "setup", Setup{Site: p}.Run(ctx), event.CodeInterrupted, "interrupted by SIGINT"); exists(filepath.Join(p.Space.Dir(), "ran")) || len(s.of(event.CommandStarted)) > 0 {
+		t.Error("a command has started")
+	}
+}
+
 // A job without setup commands gets no sandbox for them.
 func TestWithoutSetupCommandsNothingIsOpened(t *testing.T) {
 	s := setUp(t)
