@@ -294,4 +294,7 @@ func TestALongWaitForTheCheckoutIsReported(t *testing.T) {
 	if end := (&Site{opening: o}).WaitFor(); end != o.end || len(s.of(event.PhaseStarted)) != 1 {
 		t.Error("no wait is reported")
 	}
+	if end := (&Site{}).WaitFor(); end != nil {
+		t.Errorf("a site that was opened before the request: %+v", *end)
+	}
 }
