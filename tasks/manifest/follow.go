@@ -48,7 +48,7 @@ func readFollow(v form.Value) (*tasks.Follow, bool) {
 // readCauses reads a list that is not empty, without duplicates.
 func readCauses(v form.Value) ([]tasks.FollowCause, bool) {
 	list, ok := form.ListOf(form.OneOf(followCauses())).Read(v)
-	if ok && len(list) == 0 {
+	if ok && len(v.Node.Content) == 0 {
 		v.Problem(v.Label+" is empty", "write for example [checks], or remove it for all")
 		return nil, false
 	}

@@ -97,7 +97,7 @@ func readWaves(v form.Value) ([]tasks.WaveSize, bool) {
 		last = tasks.WaveSize{Jobs: cmp.Or(s.Jobs, last.Jobs), Share: cmp.Or(s.Share, last.Share)}
 		return s, true
 	}})).Read(v)
-	if ok && len(sizes) == 0 {
+	if ok && len(v.Node.Content) == 0 {
 		v.Problem(v.Label+" is empty", "write for example [10, 25%, 100%], or remove it")
 	}
 	return sizes, ok
