@@ -43,8 +43,12 @@ func longLines(source string, withTexts bool) map[int]int {
 		s.Init(file, []byte(source), nil, scanner.ScanComments)
 		for pos, kind, text := s.Scan(); kind != token.EOF; pos, kind, text = s.Scan() {
 			if kind == token.STRING || kind == token.COMMENT {
+				at := files.Position(pos)
+				if kind == token.COMMENT { // with the spaces that align it
+					columns[at.Line] -= at.Column - 1 - len(strings.TrimRight(lines[at.Line-1][:at.Column-1], " "))
+				}
 				for i, line := range strings.Split(text, "\n") {
-					columns[file.Line(pos)+i] -= len(line)
+					columns[at.Line+i] -= len(line)
 				}
 			}
 		}
