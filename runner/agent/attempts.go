@@ -114,7 +114,7 @@ func (w *work) attempts(ctx context.Context) (end *ending.Stop) {
 	if end := w.extensions.start(ctx, fail); end != nil {
 		return end
 	}
-	if end := w.instructions().WaitForFiles(); end != nil {
+	if end := w.job.instructions(w.site).WaitForFiles(); end != nil {
 		return end
 	}
 	main, err := w.openSession(ctx, w.job.ownSpec(), from)

@@ -68,8 +68,8 @@ func (r *reviews) open(ctx context.Context, from *continuation) (*open, error) {
 		return nil, err
 	}
 	window, output := w.job.run.equipment.window(s)
-	own := w.instructions()
-	in := own.Input(w.instructed(s, env), own.At(r.base(), s.task.Profile))
+	own := w.job.instructions(w.site)
+	in := own.Input(s.instructed(w.job, env), own.At(r.base(), s.task.Profile))
 	o.Session = session.New(session.Config{
 		ID: w.job.SessionID(s.name), Job: w.job.Spec.ID, Agent: s.task.Agent, Parent: s.parent,
 		Model: o.talk.Model, ModelName: s.task.ModelName, System: prompt.System(in), Tools: offer, Env: env,

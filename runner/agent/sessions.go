@@ -36,14 +36,14 @@ type sessionSpec struct {
 	parent   string      // id of the session that started it; "" for the task's own
 }
 
-// instructions are those for the sessions of the job.
-func (w *work) instructions() instructions.Of { return instructions.Of{Job: w.job.Job, Site: w.site} }
+// instructions are those for the sessions of the job in a site.
+func (j *Job) instructions(s *site.Site) instructions.Of { return instructions.Of{Job: j.Job, Site: s} }
 
 // instructed returns what instructions depend on of a session with an environment of its tools.
-func (w *work) instructed(s sessionSpec, env *tools.Env) instructions.Session {
+func (s sessionSpec) instructed(j *Job, env *tools.Env) instructions.Session {
 	return instructions.Session{
-		Task: s.task, Prompt: s.agent.Prompt, Model: cmp.Or(w.job.run.equipment.facts(s.speaks).Like, s.speaks), Child: s.parent != "",
-		Proxied: w.job.opts.Sandbox.Net, Scratch: env.Commands.Scratch,
+		Task: s.task, Prompt: s.agent.Prompt, Model: cmp.Or(j.run.equipment.facts(s.speaks).Like, s.speaks), Child: s.parent != "",
+		Proxied: j.opts.Sandbox.Net, Scratch: env.Commands.Scratch,
 	}
 }
 
@@ -226,7 +226,7 @@ func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuatio
 			return w.job.opts.Redact.Held(made)
 		}
 	}
-	own := w.instructions()
+	own := w.job.instructions(w.site)
 	notes := own.Repository(s.task.Profile)
 	for _, n := range notes {
 		w.job.ReadNotes(n.Name)
@@ -234,7 +234,7 @@ func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuatio
 	o.Session = session.New(session.Config{
 		ID: w.job.SessionID(s.name), Job: w.job.Spec.ID, Agent: s.task.Agent, Parent: s.parent,
 		Model: model.Announced(o.talk.Model, func() { w.site.Requested() }), ModelName: s.task.ModelName,
-		System: prompt.System(own.Input(w.instructed(s, env), notes)),
+		System: prompt.System(own.Input(s.instructed(w.job, env), notes)),
 		Tools:  offer, Env: env,
 		Limits: sessionLimits(s.task.Limits), JobLimits: w.limits, Budget: w.budget.Session(s.task.Model, o.talk.Price),
 		Sampling: model.Sampling(s.task.Sampling),
