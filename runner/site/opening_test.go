@@ -163,7 +163,7 @@ func TestAnOldStatusOfTheOwnTreeIsNotUsed(t *testing.T) {
 
 // A session without a call needs no files: none are made, or what was made is removed.
 func TestWaivedSitesLeaveNothing(t *testing.T) {
-	t.Run("released at once", func(t *testing.T) { // as after a panic
+	t.Run("released immediately", func(t *testing.T) { // as after a panic
 		s := setUp(t)
 		p, end := s.opened(t.Context(), s.begin(&tasks.Plan{}, s.job("a")))
 		if end != nil {
