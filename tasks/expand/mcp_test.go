@@ -72,7 +72,7 @@ func TestMistakesInMCPServers(t *testing.T) {
 		`x: {command: [./no]}`: `m.yaml:5:16: program "./no": not found; check its path; it is relative to the manifest`,
 		`x: {command: [a], environment: {HOME: x}}`:                                                        `m.yaml:5:35: environment variable "HOME" is set by millhand; remove it`,
 		`x: {command: [a], environment: {A: "{env:NO}"}}`:                                                  `m.yaml:5:38: the environment variable NO is not set; set it, or use vars: for a value of the manifest`,
-		`x: {command: [a], timeout: 0}`:                                                                    `m.yaml:5:30: "timeout" must be an integer of at least 1, not the number 0; write 1 or more`,
+		`x: {command: [a], timeout: 0}`:                                                                    `m.yaml:5:30: "timeout" must be an integer from 1 to 9223372036854, not the number 0; write 1 or more`,
 		`x: {command: [a], tools: {"*": yes}}`:                                                             `m.yaml:5:34: "*" must be true or false, not the string "yes"; write true`,
 		`x: {type: remote, command: [a]}`:                                                                  `m.yaml:5:21: "command" is a key of servers with type: local; remove it, or write type: local`,
 		`x: {command: [a], url: "https://h.example/mcp"}`:                                                  `m.yaml:5:21: "url" is a key of servers with type: remote; remove it, or write type: remote`,
