@@ -123,10 +123,11 @@ func (j *Facts) started(e event.Event) {
 	if e.JobStart.Onto != "" && !j.continues(e.JobStart) {
 		j.Rebased = j.LastTurn()
 	}
-	j.Watched = e.JobStart.Watched
+	watched := e.JobStart.Watched
 	if j.Start != nil || j.Fork != nil {
-		j.Watched = both(j.watched(), e.JobStart.Watched)
+		watched = both(j.watched(), watched)
 	}
+	j.Watched = watched
 	j.Start, j.End = e.JobStart, nil
 }
 
