@@ -27,6 +27,7 @@ tasks:
     untrusted: ["vendor/**"]
     after_untrusted: {network: deny, publish: patch, mcp: none, bash: readonly}
     verify: ["test -f own.txt"]
+    baseline: skip
     commit: {branch: millhand/marked}
     publish: push
 `
