@@ -130,7 +130,7 @@ func newMarked(t *testing.T, template string) *world {
 func (w *world) next(variables ...string) int {
 	w.t.Helper()
 	cmd := w.run(w.t.Context(), "r")
-	if _, err := os.Stat(filepath.Join(w.dir, "r/events.jsonl")); err == nil {
+	if info, err := os.Stat(filepath.Join(w.dir, "r/events.jsonl")); err == nil && info.Size() > 0 { // otherwise nothing has begun
 		cmd.Args = []string{"millhand", "run", "--resume", "../r"}
 	}
 	cmd.Env = append(cmd.Env, variables...)
@@ -167,7 +167,10 @@ func (w *world) checkMarked() {
 				Turn                      int
 			} `json:"marked_by"`
 			Commit, Published *struct{}
-			Calls             []struct{ ID, Tool, Status string }
+			Calls             []struct {
+				ID   string
+				Turn int
+			}
 		}
 	}
 	if err == nil {
@@ -177,8 +180,14 @@ func (w *world) checkMarked() {
 		w.t.Fatalf("%v: %s", err, data)
 	}
 	j := doc.Jobs[0]
-	if m := j.MarkedBy; m == nil || m.Tool != "read" || m.Call != "call_1" || m.Turn != 2 || m.What != "untrusted file vendor/evil.md" || !strings.HasSuffix(m.Session, "/marked") {
-		w.t.Errorf("marked by %+v", m)
+	turn := 0 // a request that a kill interrupted has a number, too
+	for _, c := range j.Calls {
+		if c.ID == "call_1" {
+			turn = c.Turn
+		}
+	}
+	if m := j.MarkedBy; m == nil || m.Tool != "read" || m.Call != "call_1" || m.Turn != turn || m.What != "untrusted file vendor/evil.md" || !strings.HasSuffix(m.Session, "/marked") {
+		w.t.Errorf("marked by %+v, and the call is in turn %d", m, turn)
 	}
 	if j.Outcome != "passed" || j.Commit != nil || j.Published != nil || !strings.Contains(j.Reason, "publish.mode push is limited to patch") {
 		w.t.Errorf("outcome %s, %q, commit %v, published %v", j.Outcome, j.Reason, j.Commit, j.Published)
