@@ -413,7 +413,7 @@ func TestASessionWithoutCallsNeedsNoFiles(t *testing.T) {
 		"a call":         {func(*stage, *tasks.Job) {}, "  - calls: [{tool: read, args: {filePath: AGENTS.md}}]\n  - {expect: [root notes], text: done}\n", true},
 		"a command":      {func(*stage, *tasks.Job) {}, "  - calls: [{tool: bash, args: {command: cat AGENTS.md}}]\n  - {expect: [root notes], text: done}\n", true},
 		"with a symlink": {linksNotes, "  - text: done\n", true},
-		"kept for users": {func(s *stage, _ *tasks.Job) { s.opts.Keep = true }, "  - text: done\n", true},
+		"for users":      {func(s *stage, _ *tasks.Job) { s.opts.Keep = true }, "  - text: done\n", true},
 		"in the user's":  {func(_ *stage, j *tasks.Job) { j.Commit = nil }, "  - text: done\n", true},
 		"with verify":    {func(_ *stage, j *tasks.Job) { j.Verify = []tasks.Verify{checks("v", "true")} }, "  - text: done\n", true},
 		"with repo skills": {func(s *stage, _ *tasks.Job) {

@@ -122,7 +122,7 @@ func TestTheBaselineDecidesWhetherTheJobStarts(t *testing.T) {
 	}
 }
 
-// What the commands leave must not be part of the agent's work: a worktree is restored, with what setup left there,
+// What the commands leave must not belong to the agent's work: a worktree is restored, with what setup left there,
 // and in the user's own tree it is theirs.
 func TestWhatTheBaselineLeavesIsNotTheAgents(t *testing.T) {
 	for name, own := range map[string]bool{"worktree": false, "own tree": true} {

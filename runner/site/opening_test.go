@@ -232,7 +232,7 @@ func TestAnOpeningThatFailsEndsTheJob(t *testing.T) {
 	}
 }
 
-// The search for private files of the system begins with the first request, or immediately if commands start before it.
+// The search for private files of the system starts with the first request, or immediately if commands start before it.
 func TestTheSearchForPrivateFilesBegins(t *testing.T) {
 	for name, c := range map[string]struct {
 		level sandbox.Level

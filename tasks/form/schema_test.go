@@ -206,7 +206,7 @@ func TestKeysOfOtherToolsHaveTheirFix(t *testing.T) {
 	}
 }
 
-// A misspelt key is read as the one that is meant, so that all of its problems are found at once, unless that one is there too.
+// A misspelt key is read as the one that is meant, so that all of its problems are found in one reading, unless that one is there too.
 func TestMisspeltKeysAreReadOnce(t *testing.T) {
 	for text, want := range map[string]struct {
 		size     int

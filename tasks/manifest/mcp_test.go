@@ -37,7 +37,7 @@ func TestTimeoutsOfServersAreDurationsOrMilliseconds(t *testing.T) {
 	}
 }
 
-// The digest of a definition is what tells that two manifests, or two runs, define the same. Each key is in it.
+// The digests of definitions are equal if two manifests, or two runs, define the same. Each key is in it.
 func TestDigestsCoverEachKey(t *testing.T) {
 	type definition struct {
 		of   func(m *Manifest) (digest string, defined bool)

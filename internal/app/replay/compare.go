@@ -189,7 +189,7 @@ func calls(session string, then, now []made, a, b normalizer) (list []string) {
 	return list
 }
 
-// exact reports whether a tool's result has no durations and addresses of its own: those of files are part of the content.
+// exact reports whether a tool's result has no durations and addresses of its own: those of files belong to the content.
 func exact(tool string) bool {
 	return slices.Contains([]string{"read", "edit", "write", "apply_patch", "grep", "glob", "list", "skill", "todowrite", "todoread"}, tool)
 }

@@ -237,9 +237,9 @@ func other(v any) any {
 	return "x"
 }
 
-// change plants another value for each key of a part of a line that is compared, and the line's absence.
-func (p *planted) change(file string, raw [][]byte, i int, line map[string]any, part string, kinds map[string]string) {
-	of, ok := line[part].(map[string]any)
+// change plants another value for each key of a field of a line that is compared, and the line's absence.
+func (p *planted) change(file string, raw [][]byte, i int, line map[string]any, field string, kinds map[string]string) {
+	of, ok := line[field].(map[string]any)
 	if !ok {
 		return
 	}

@@ -36,7 +36,7 @@ func TestARunThatEndsBeforeItsFirstJobIsNotRun(t *testing.T) {
 	}
 }
 
-// A kill while an event was written leaves a part of it, which is removed when the run is continued.
+// A kill while an event was written leaves its first bytes, which is removed when the run is continued.
 func TestAnEventThatIsIncompleteIsRemoved(t *testing.T) {
 	p, flag := failed(t)
 	events := p.at("out/events.jsonl")
