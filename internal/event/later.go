@@ -11,20 +11,20 @@ type Later struct {
 
 // CommentSpec is publish.comment of a manifest.
 type CommentSpec struct {
-	Number int64 `json:"number"` // of the issue or pull request
-	Issue  bool  `json:"issue,omitempty"`
-	Sticky bool  `json:"sticky,omitempty"`
-	Inline bool  `json:"inline,omitempty"`
+	Number int64 `json:"number"`           // of the issue or pull request
+	Issue  bool  `json:"issue,omitempty"`  // it is an issue
+	Sticky bool  `json:"sticky,omitempty"` // one comment for all runs, which each edits
+	Inline bool  `json:"inline,omitempty"` // findings become comments on lines of the diff
 }
 
 // RequestLimits are publish.requests of a manifest, and the issue or pull request of the event.
 type RequestLimits struct {
-	Labels      []string `json:"labels,omitempty"`
-	TitlePrefix string   `json:"title_prefix,omitempty"`
-	MaxLabels   int      `json:"max_labels,omitempty"`
-	MaxIssues   int      `json:"max_issues,omitempty"`
-	MaxComments int      `json:"max_comments,omitempty"`
-	Repo        string   `json:"repo,omitempty"`   // OWNER/NAME of the issue or pull request; empty without one
-	Number      int64    `json:"number,omitempty"` // of it
-	Issue       bool     `json:"issue,omitempty"`  // it is an issue
+	Labels      []string `json:"labels,omitempty"`       // that may be added; empty for none
+	TitlePrefix string   `json:"title_prefix,omitempty"` // of the titles of issues
+	MaxLabels   int      `json:"max_labels,omitempty"`   // labels that one job may add
+	MaxIssues   int      `json:"max_issues,omitempty"`   // issues that one job may open
+	MaxComments int      `json:"max_comments,omitempty"` // comments that one job may write
+	Repo        string   `json:"repo,omitempty"`         // OWNER/NAME of the issue or pull request; empty without one
+	Number      int64    `json:"number,omitempty"`       // of it
+	Issue       bool     `json:"issue,omitempty"`        // it is an issue
 }
