@@ -465,8 +465,10 @@ func TestLongConversationsAreShortened(t *testing.T) {
 func TestReasonsAreShownOnce(t *testing.T) {
 	long := "too long: " + strings.Repeat("0123456789", maxReason/10)
 	r := &report.Report{Jobs: []report.Job{
-		{ID: "a", Outcome: event.Failed, Reason: "verify tests failed"}, {ID: "b", Outcome: event.Failed, Reason: "verify tests failed"},
-		{ID: "c", Outcome: event.Error, Reason: long}, {ID: "d", Outcome: event.Skipped, Reason: "not needed"},
+		{ID: "a", Outcome: event.Failed, Reason: "verify tests failed"},
+		{ID: "b", Outcome: event.Failed, Reason: "verify tests failed"},
+		{ID: "c", Outcome: event.Error, Reason: long},
+		{ID: "d", Outcome: event.Skipped, Reason: "not needed"},
 	}}
 	page := page1(t, r, nil)
 	if strings.Count(page, "verify tests failed") != 1 || !strings.Contains(page, `<li id="reason-1">`) || !strings.Contains(page, `<li id="reason-2">`) {

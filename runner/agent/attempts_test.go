@@ -474,12 +474,12 @@ func TestStatesOfTurns(t *testing.T) {
 			if !c.commit {
 				spec.Commit = nil
 			}
-			turns := ""
+			var turns strings.Builder
 			for _, call := range c.calls {
-				turns += "  - calls: [" + call + "]\n"
+				turns.WriteString("  - calls: [" + call + "]\n")
 			}
 			s.kill = inCall("r1/a", len(c.calls)+1)
-			s.besides(&tasks.Plan{}, spec, plays(t, turns+"  - calls: [{tool: read, args: {filePath: one}}]\n"))
+			s.besides(&tasks.Plan{}, spec, plays(t, turns.String()+"  - calls: [{tool: read, args: {filePath: one}}]\n"))
 			s.next(history.Order{})
 			p, _, end := s.works(&tasks.Plan{}, spec, "  - text: done\n")
 			if got := filesIn(p.Dir, "one", "two"); end != nil || got != c.want {

@@ -299,7 +299,9 @@ func TestARebasedJob(t *testing.T) {
 	}{
 		"without a conflict": {map[string]string{"new": "1\n"}, map[string]string{"f": "2\n"}, 1, "  - text: done\n", "f: 2, new: 1", ""},
 		"resolved": {
-			map[string]string{"f": "1\n"}, map[string]string{"f": "2\n"}, 2,
+			map[string]string{"f": "1\n"},
+			map[string]string{"f": "2\n"},
+			2,
 			"  - text: done\n  - {expect: [\"Conflict markers are left in f[.] Resolve\"], calls: [{tool: bash, args: {command: echo 3 > f}}]}\n  - text: done\n", "f: 3", "",
 		},
 		"not resolved": {map[string]string{"f": "1\n", "g/h": "1\n"}, map[string]string{"f": "2\n", "g/h": "2\n"}, 1, "  - text: done\n", "-", "conflict markers are left in f, g/h"},

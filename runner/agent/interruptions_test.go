@@ -234,11 +234,11 @@ func TestUntrustedContentOfAJob(t *testing.T) {
 			if got := ending.Reason(end); !strings.Contains(got, c.end) || (got == "") != (c.end == "") || end != nil && r.Totals.Turns > 0 {
 				t.Errorf("%+v", end)
 			}
-			marked := ""
+			var marked strings.Builder
 			for _, e := range s.of(event.UntrustedRead) {
-				marked += e.Untrusted.What
+				marked.WriteString(e.Untrusted.What)
 			}
-			if diff := cmp.Diff(c.marked, marked); diff != "" {
+			if diff := cmp.Diff(c.marked, marked.String()); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})

@@ -109,14 +109,16 @@ func TestInstructionsThatCantBeRead(t *testing.T) {
 		set  func(t *testing.T, dir string)
 		warn string
 	}{
-		"a directory": {func(t *testing.T, dir string) { mkdirFor(t, filepath.Join(dir, "AGENTS.md", "x")) }, "AGENTS.md of the repository is ignored: "},
+		"a directory": {func(t *testing.T, dir string) { t.Helper(); mkdirFor(t, filepath.Join(dir, "AGENTS.md", "x")) }, "AGENTS.md of the repository is ignored: "},
 		"a symlink outside": {func(t *testing.T, dir string) {
+			t.Helper()
 			writeFile(t, filepath.Join(dir, "..", "secret"), "secret")
 			if err := os.Symlink("../secret", filepath.Join(dir, "AGENTS.md")); err != nil {
 				t.Fatal(err)
 			}
 		}, ""},
 		"too large": {func(t *testing.T, dir string) {
+			t.Helper()
 			writeFile(t, filepath.Join(dir, "AGENTS.md"), strings.Repeat("x", 256<<10+1))
 		}, "AGENTS.md of the repository is ignored: "},
 	} {

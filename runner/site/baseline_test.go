@@ -29,7 +29,7 @@ func TestTheBaselineRunsOnceForEqualJobs(t *testing.T) {
 		"another profile": {func(_ *stage, _ *tasks.Plan, j *tasks.Job) {
 			j.Profile, _ = permission.Preset("readonly")
 		}, false},
-		"another commit": {func(s *stage, _ *tasks.Plan, j *tasks.Job) { j.Repo.Ref = "other" }, false},
+		"another commit": {func(_ *stage, _ *tasks.Plan, j *tasks.Job) { j.Repo.Ref = "other" }, false},
 		"the own tree":   {func(_ *stage, _ *tasks.Plan, j *tasks.Job) { j.Commit = nil }, false},
 		"a hook, which can know the job": {func(_ *stage, p *tasks.Plan, _ *tasks.Job) {
 			p.Hooks = []tasks.Hook{{Name: "h", On: tasks.JobStart, Command: []string{"true"}, Time: time.Minute}}

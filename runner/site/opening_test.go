@@ -52,7 +52,7 @@ func TestWhichSitesAreOpenedBesideTheFirstRequest(t *testing.T) {
 		"a copy": {func(_ *stage, _ *tasks.Plan, j *tasks.Job) {
 			j.Repo = tasks.Repo{Name: "n", Kind: tasks.RepoCopy, Dir: t.TempDir()}
 		}, false},
-		"a repository of nothing": {func(s *stage, _ *tasks.Plan, j *tasks.Job) {
+		"a repository of nothing": {func(_ *stage, _ *tasks.Plan, j *tasks.Job) {
 			j.Repo.Dir = t.TempDir()
 			git(t, j.Repo.Dir, "init", "-q")
 		}, false},

@@ -86,15 +86,18 @@ func TestDigestsCoverEachKey(t *testing.T) {
 		},
 		"js": {
 			func(m *Manifest) (string, bool) { return digests(m.Scripts, first) },
-			"js: {KEYS}", []string{"runtime: node", "runtime: bun", "call_timeout: 5s", "hook_timeout: 5s", "network: allow", "environment: {A: b}"},
+			"js: {KEYS}",
+			[]string{"runtime: node", "runtime: bun", "call_timeout: 5s", "hook_timeout: 5s", "network: allow", "environment: {A: b}"},
 		},
 		"search": {
 			func(m *Manifest) (string, bool) { return digests(m.Search, first) },
-			"search: {KEYS}", []string{"backend: exa", "backend: json, url: 'https://h'", "backend: json, url: 'https://i'", "backend: exa, key_env: K"},
+			"search: {KEYS}",
+			[]string{"backend: exa", "backend: json, url: 'https://h'", "backend: json, url: 'https://i'", "backend: exa, key_env: K"},
 		},
 		"a forge": {
 			func(m *Manifest) (string, bool) { return digests(m.forges, first) },
-			"forges: {h.example: {kind: KEYS}}", []string{"gitea", "github", "gitea, token_env: A", "github, app: {}", "github, app: {id_env: A}"},
+			"forges: {h.example: {kind: KEYS}}",
+			[]string{"gitea", "github", "gitea, token_env: A", "github, app: {}", "github, app: {id_env: A}"},
 		},
 	} {
 		seen := map[string]string{}

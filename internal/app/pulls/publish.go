@@ -303,12 +303,12 @@ func (p *Publishing) one(ctx context.Context, row PublishRow, j report.Job, save
 	}
 	later := p.later
 	later.Emit = func(e event.Event) {
-		switch e.Type {
-		case event.CommitPublished:
+		switch {
+		case e.Type == event.CommitPublished:
 			row.Commit, row.PullRequest = e.Published.Hash, e.Published.PullRequest
-		case event.CommentPosted:
+		case e.Type == event.CommentPosted:
 			row.Comment = e.Comment
-		case event.ForgeRequestEnded:
+		case e.Type == event.ForgeRequestEnded:
 			row.Requests = append(row.Requests, *e.ForgeRequest)
 		}
 		p.later.Emit(e)

@@ -288,11 +288,12 @@ func (s recorded) sessions(j *report.Job) (map[string][]made, error) {
 
 // shown returns what a model is shown of a result.
 func shown(m model.Message) string {
-	text := m.Text
+	var text strings.Builder
+	text.WriteString(m.Text)
 	for _, a := range m.Attachments {
-		text += fmt.Sprintf("\n(attachment %s, %s, %x)", a.Name, a.MIME, sha256.Sum256(a.Data))
+		fmt.Fprintf(&text, "\n(attachment %s, %s, %x)", a.Name, a.MIME, sha256.Sum256(a.Data))
 	}
-	return text
+	return text.String()
 }
 
 // patch returns the patch of a job; "" for none.

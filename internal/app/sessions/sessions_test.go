@@ -30,13 +30,14 @@ type workplace struct {
 // ran runs jobs, which are given as id, verify command, id, verify command...; each writes a.txt.
 func ran(t *testing.T, want event.Exit, jobs ...string) *workplace {
 	t.Helper()
-	manifest := "version: 1\nname: two\nmodel: script:turns.yaml\nprofile: build\ntasks:\n"
+	var manifest strings.Builder
+	manifest.WriteString("version: 1\nname: two\nmodel: script:turns.yaml\nprofile: build\ntasks:\n")
 	for i := 0; i < len(jobs); i += 2 {
-		manifest += fmt.Sprintf("  - {id: %s, prompt: Write a file., verify: [%s]}\n", jobs[i], jobs[i+1])
+		fmt.Fprintf(&manifest, "  - {id: %s, prompt: Write a file., verify: [%s]}\n", jobs[i], jobs[i+1])
 	}
 	p := &workplace{Sandbox: gittest.NewSandbox(t)}
 	turns := "version: 1\nturns: [{calls: [{tool: write, args: {filePath: a.txt, content: a}}]}, {text: Wrote it.}]\n"
-	p.Write(".gitignore", ".millhand\nout\n", "m.yaml", manifest, "turns.yaml", turns)
+	p.Write(".gitignore", ".millhand\nout\n", "m.yaml", manifest.String(), "turns.yaml", turns)
 	p.Commit()
 	env := map[string]string{"HOME": p.Home, "PATH": os.Getenv("PATH")}
 	p.world = world.World{Dir: p.Root, In: strings.NewReader(""), Out: &p.out, Err: &p.log, Now: time.Now, Getenv: func(name string) string { return env[name] }, System: []string{t.TempDir()}}

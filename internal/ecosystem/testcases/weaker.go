@@ -50,7 +50,7 @@ func Silenced(was, now string) Change {
 
 var (
 	literals = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|` + "`[^`]*`" + `|\b\d[\d_.]*(?:[eE][+-]?\d+)?\w*|\b(?:[Tt]rue|[Ff]alse)\b`)
+		return regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|` + "`[^`]*`" + `|\b\d[\d_.]*(?:[eE][+-]?\d+)?\w*|\b(?:true|True|false|False)\b`)
 	})
 	logs = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(?:\w+[.:])*(?:[Ll]ogf?|[Pp]rint(?:ln|f)?!?|eprintln!|puts|warn|info|debug|echo|note|diag)\b`)

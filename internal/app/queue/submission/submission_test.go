@@ -179,10 +179,7 @@ func TestWhatIsRefusedIsNotQueued(t *testing.T) {
 		_, err := s.submit(c.change)
 		text := s.log.String()
 		if err != nil {
-			text += err.Error()
-			for _, p := range fault.ProblemsOf(err) {
-				text += p.String()
-			}
+			text += fmt.Sprint(err, fault.ProblemsOf(err))
 		}
 		if err == nil || exitcode.Of(err) != c.exit || !strings.Contains(text, c.want) || s.out.Len() > 0 {
 			t.Errorf("%s: exit code %d, %s, %s", name, exitcode.Of(err), text, &s.out)
