@@ -28,7 +28,7 @@ var questions = []struct {
 	{"How do I get a review with comments on lines?", []string{"review pull requests"}, "", "`inline: true`"},
 	{"Do I run validate, plan or doctor?", []string{"jobs, matrix, shards, waves and queue"}, "Ways to check", "(?s)`millhand validate`.*`millhand doctor`"},
 	{"Why are the files of setup not in the commit?", []string{"guide"}, "Setup and verify leave no changes", `commit: \{include: \[setup\]\}`},
-	{"How do I try new rules on what agents did before?", []string{"policies"}, "Try rules on saved runs", `millhand policy backtest`},
+	{"How do I try new rules on what agents did before?", []string{"new rules on saved runs"}, "Try rules on saved runs", `millhand policy backtest`},
 }
 
 func TestQuestionsNeedTwoPages(t *testing.T) {
