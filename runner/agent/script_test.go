@@ -86,7 +86,7 @@ func TestOtherFilesOfTheUserStay(t *testing.T) {
 	spec := s.escalates()
 	spec.Repo.Dir, spec.Commit, spec.KeepBase, spec.Verify = filepath.Join(s.repo, "app"), nil, true, []tasks.Verify{checks("v", "test -e two")}
 	spec.Script = tasks.NewTaskScript("s.sh", []byte("echo 1 > base; echo 1 > ../mine; exit 3"))
-	s.uses.OpenModel = casts(t, map[string]string{"script:x": "  - calls: [{tool: bash, args: {command: 'cat base ../mine; echo 2 > base; echo 3 > new'}}]\n  - {expect: [\"0\\n1\"], text: first}\n", "script:y": writesTwo})
+	s.uses.OpenModel = casts(t, map[string]string{"script:x": "  - calls: [{tool: bash, args: {command: 'cat base; echo 2 > base; echo 3 > new'}}]\n  - {expect: [\"^0\"], text: first}\n", "script:y": writesTwo})
 	_, _, end := s.works(&tasks.Plan{}, spec, "")
 	if got := filesIn(s.repo, "app/base", "app/new", "app/two", "mine"); end != nil || got != "app/base: 0, app/two: 2, mine: 1" {
 		t.Errorf("%+v, %s", end, got)
