@@ -13,13 +13,13 @@ import (
 
 	"github.com/millhand/millhand/internal/app/exitcode"
 	"github.com/millhand/millhand/internal/app/invocation"
-	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/testing/gittest"
+	"github.com/millhand/millhand/internal/testing/runtest"
 )
 
 const kinds = `version: 1
@@ -69,19 +69,7 @@ func TestEveryPlantedDifferenceIsReported(t *testing.T) {
 	env := map[string]string{"HOME": p.Home, "PATH": os.Getenv("PATH"), "TMPDIR": t.TempDir()}
 	var out, log strings.Builder
 	w := world.World{Dir: p.Root, In: strings.NewReader(""), Out: &out, Err: &log, Now: time.Now, Getenv: func(name string) string { return env[name] }, System: []string{t.TempDir()}}
-	options := func(line string) invocation.Options {
-		o := invocation.New()
-		args := strings.Fields(line)
-		others, _, err := option.Read(o.Fields(), args)
-		if err == nil {
-			err = o.Parse(others)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		o.Invocation = &event.Invocation{Dir: p.Root, Args: args}
-		return *o
-	}
+	options := func(line string) invocation.Options { return runtest.Options(t, p.Root, strings.Fields(line)...) }
 	dir, same := filepath.Join(p.Root, "out"), filepath.Join(p.Root, "same")
 	recordedRun := options("m.yaml --sandbox off --report-dir " + dir)
 	if err := runs.Run(t.Context(), w, recordedRun); err == nil || exitcode.Of(err) != event.ExitFailed { // a job fails

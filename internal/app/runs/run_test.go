@@ -13,10 +13,10 @@ import (
 	"github.com/millhand/millhand/internal/app/exitcode"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/invocation"
-	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/testing/gittest"
+	"github.com/millhand/millhand/internal/testing/runtest"
 	"github.com/millhand/millhand/report"
 )
 
@@ -40,18 +40,7 @@ func workIn(t *testing.T, files ...string) *workplace {
 
 // options returns the options of "millhand run" with a command line.
 func (p *workplace) options(line string) invocation.Options {
-	p.T.Helper()
-	o := invocation.New()
-	args := strings.Fields(line)
-	others, _, err := option.Read(o.Fields(), args)
-	if err == nil {
-		err = o.Parse(others)
-	}
-	if err != nil {
-		p.T.Fatal(err)
-	}
-	o.Invocation = &event.Invocation{Dir: p.world.Dir, Args: args}
-	return *o
+	return runtest.Options(p.T, p.world.Dir, strings.Fields(line)...)
 }
 
 // run runs "millhand run" with a command line, without a sandbox, and returns its exit code and error.

@@ -10,12 +10,12 @@ import (
 
 	"github.com/millhand/millhand/internal/app/exitcode"
 	"github.com/millhand/millhand/internal/app/invocation"
-	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/testing/gittest"
+	"github.com/millhand/millhand/internal/testing/runtest"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner/savedsession"
 )
@@ -41,16 +41,8 @@ func ran(t *testing.T, want event.Exit, jobs ...string) *workplace {
 	p.Commit()
 	env := map[string]string{"HOME": p.Home, "PATH": os.Getenv("PATH")}
 	p.world = world.World{Dir: p.Root, In: strings.NewReader(""), Out: &p.out, Err: &p.log, Now: time.Now, Getenv: func(name string) string { return env[name] }, System: []string{t.TempDir()}}
-	o, args := invocation.New(), strings.Fields("m.yaml --report-dir out --no-baseline --sandbox off")
-	manifests, _, err := option.Read(o.Fields(), args)
-	if err == nil {
-		err = o.Parse(manifests)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.Invocation = &event.Invocation{Dir: p.world.Dir, Args: args}
-	if err := runs.Run(t.Context(), p.world, *o); exitcode.Of(err) != want {
+	o := runtest.Options(t, p.world.Dir, strings.Fields("m.yaml --report-dir out --no-baseline --sandbox off")...)
+	if err := runs.Run(t.Context(), p.world, o); exitcode.Of(err) != want {
 		t.Fatalf("%v: %s%s", err, &p.out, &p.log)
 	}
 	return p

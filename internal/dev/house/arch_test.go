@@ -247,6 +247,7 @@ func rooms() map[string]room {
 		"internal/files/owner":            {"", "the owner of a new file, without knowing what it is for"},
 		"internal/app/queue":              {"internal/event internal/proc/failpoint internal/money internal/proc/clock", "jobs, their logs, results and leases on a server, without knowing how a job is run"},
 		"internal/testing/queuetest":      {"", "a server for tests"},
+		"internal/testing/runtest":        {"internal/app/invocation internal/app/option internal/event", "options of runs, for tests"},
 		"internal/testing/reporttest":     {"internal/event internal/money report", "events, texts and reports for tests"},
 		"report/transcript":               {"internal/event internal/text/figures internal/journal internal/model internal/money internal/text/printable internal/text/textcut report", "a session as text, from what its journal and the report have"},
 		"report/junit":                    {"internal/event internal/money internal/text/figures internal/text/printable report report/excerpt report/xmldoc report/jsonlayout", "a format follows from the report alone"},

@@ -15,8 +15,6 @@ import (
 
 	"github.com/millhand/millhand/internal/app/exitcode"
 	"github.com/millhand/millhand/internal/app/follow"
-	"github.com/millhand/millhand/internal/app/invocation"
-	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -25,6 +23,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/testing/forgetest"
 	"github.com/millhand/millhand/internal/testing/gittest"
+	"github.com/millhand/millhand/internal/testing/runtest"
 	"github.com/millhand/millhand/internal/testing/wiretest"
 )
 
@@ -101,16 +100,8 @@ func newFleet(t *testing.T, more string, repos ...string) *fleet {
 		Dir: f.dir, In: strings.NewReader(""), Out: &f.out, Err: &f.log, Now: time.Now, System: []string{t.TempDir()},
 		Getenv: func(name string) string { return env[name] }, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 	}
-	o, args := invocation.New(), []string{filepath.Join(f.dir, "pulls.yaml"), "--report-dir", f.run(), "--sandbox", "off"}
-	names, _, err := option.Read(o.Fields(), args)
-	if err == nil {
-		err = o.Parse(names)
-	}
-	o.Invocation = &event.Invocation{Dir: f.dir, Args: args}
-	if err == nil {
-		err = runs.Run(t.Context(), f.world, *o)
-	}
-	if err != nil {
+	o := runtest.Options(t, f.dir, filepath.Join(f.dir, "pulls.yaml"), "--report-dir", f.run(), "--sandbox", "off")
+	if err := runs.Run(t.Context(), f.world, o); err != nil {
 		t.Fatalf("%v: %s%s", err, &f.out, &f.log)
 	}
 	return f

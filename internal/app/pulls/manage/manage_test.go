@@ -14,8 +14,6 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/app/exitcode"
-	"github.com/millhand/millhand/internal/app/invocation"
-	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/pulls"
 	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/savedrun"
@@ -24,6 +22,7 @@ import (
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/testing/forgetest"
 	"github.com/millhand/millhand/internal/testing/gittest"
+	"github.com/millhand/millhand/internal/testing/runtest"
 	"github.com/millhand/millhand/runner/ending"
 )
 
@@ -91,17 +90,8 @@ func after(t *testing.T, mode string, args ...string) *ended {
 		Dir: r.dir, In: strings.NewReader(""), Out: &r.out, Err: &r.log, Now: time.Now, System: []string{t.TempDir()},
 		Getenv: func(name string) string { return env[name] }, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 	}
-	o := invocation.New()
-	args = append([]string{"m.yaml", "--report-dir", "run", "--sandbox", "off"}, args...)
-	names, _, err := option.Read(o.Fields(), args)
-	if err == nil {
-		err = o.Parse(names)
-	}
-	o.Invocation = &event.Invocation{Dir: r.dir, Args: args}
-	if err == nil {
-		err = runs.Run(t.Context(), r.world, *o)
-	}
-	if err != nil {
+	o := runtest.Options(t, r.dir, append([]string{"m.yaml", "--report-dir", "run", "--sandbox", "off"}, args...)...)
+	if err := runs.Run(t.Context(), r.world, o); err != nil {
 		t.Fatalf("%v: %s%s", err, &r.out, &r.log)
 	}
 	r.out.Reset()
