@@ -233,7 +233,7 @@ func (p *jobPage) arguments(c *report.Call) []g.Node {
 		case c.Tool == "edit" && (a.name == "oldString" || a.name == "newString") && before+after != "":
 			continue
 		case c.Tool == "apply_patch" && a.name == "patchText":
-			all = append(all, lines(cut(a.value, p.max.result)))
+			all = append(all, lines(cut(a.value, p.max.result), nil))
 		case strings.Contains(a.value, "\n") || len(a.value) > 100:
 			all = append(all, h.H5(text(a.name)), block("", cut(a.value, p.max.result)))
 		default:

@@ -252,7 +252,7 @@ func (p *jobPage) changes() g.Node {
 	}
 	content := []g.Node{h.H3(g.Text("Changes")), h.P(g.Text(fmt.Sprintf("%s, +%d −%d", figures.Count(len(p.j.Changes), "path"), added, removed)))}
 	if p.d.Patch != "" {
-		content = append(content, patch(p.d.Patch, p.max.patch)...)
+		content = append(content, patch(p.d.Patch, p.j.Hunks, p.max.patch)...)
 	} else {
 		var items []g.Node
 		for _, c := range p.j.Changes[:min(len(p.j.Changes), maxChanges)] {

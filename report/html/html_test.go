@@ -383,8 +383,35 @@ func FuzzPatch(f *testing.F) {
 		if limit < 0 || limit > 1<<20 {
 			return
 		}
-		wellFormed(t, rendered(t, g.Group(patch(in, limit))))
+		wellFormed(t, rendered(t, g.Group(patch(in, nil, limit))))
 	})
+}
+
+// TestChangesThatNothingNeedsAreMarkedInTheirDiff has a replaced line, a deletion, two blocks of an added file, and a
+// deleted file.
+func TestChangesThatNothingNeedsAreMarkedInTheirDiff(t *testing.T) {
+	diff := "diff --git a/x.go b/x.go\n--- a/x.go\n+++ b/x.go\n@@ -1,7 +1,6 @@\n one\n-two\n+TWO\n three\n four\n-five\n six\n seven\n" +
+		"diff --git a/new.go b/new.go\nnew file mode 100644\n--- /dev/null\n+++ b/new.go\n@@ -0,0 +1,3 @@\n+a\n+b\n+c\n" +
+		"diff --git a/old.go b/old.go\ndeleted file mode 100644\n--- a/old.go\n+++ /dev/null\n@@ -1 +0,0 @@\n-z\n"
+	a := &event.Hunks{List: []event.Hunk{
+		{Path: "x.go", Kind: "lines", Line: 2, Added: 1, Removed: 1, State: "needed", By: "go test"},
+		{Path: "x.go", Kind: "lines", Line: 5, Removed: 1, State: "unneeded"},
+		{Path: "new.go", Kind: "lines", Line: 1, Added: 1, State: "untried"},
+		{Path: "new.go", Kind: "lines", Line: 2, Added: 2, State: "unneeded"},
+		{Path: "old.go", Kind: "deleted", Removed: 1, State: "unneeded"},
+	}}
+	got := rendered(t, g.Group(patch(diff, a, 10_000)))
+	mark := func(s string) string { return `<span class="mark">needed by nothing` + s + `</span>` }
+	for _, want := range []string{
+		"four\n" + mark(": +0 −1\n") + `<span class="del">-five`, `+a` + "\n</span>" + mark(": +2 −0\n") + `<span class="add">+b`, "<code>old.go</code> +0 −1, " + mark(""),
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in %s", want, got)
+		}
+	}
+	if n := strings.Count(got, `class="mark"`); n != 3 {
+		t.Errorf("%d marks: %s", n, got)
+	}
 }
 
 // TestIdleTimesAreShort draws a job that was resumed a day later.
@@ -406,7 +433,7 @@ func TestContentOfBinaryFilesIsNotShown(t *testing.T) {
 	content := strings.Repeat("zcmV+b0RR6000031", 5000)
 	diff := "diff --git a/x.png b/x.png\nnew file mode 100644\nindex 0000000..1111111\nGIT binary patch\nliteral 9\n" + content + "\n\nliteral 0\nHcmV?d00001\n\n" +
 		"diff --git a/y.png b/y.png\nindex 0000000..1111111 100644\nGIT binary patch\nliteral 9\n" + content + "\n"
-	got := rendered(t, g.Group(patch(diff, 1000)))
+	got := rendered(t, g.Group(patch(diff, nil, 1000)))
 	if len(got) > 2000 || strings.Contains(got, "zcmV") || !strings.Contains(got, "new file mode") || strings.Count(got, "Binary content") != 1 || !strings.Contains(got, "<code>x.png</code>") || !strings.Contains(got, "1 other file") {
 		t.Errorf("%d bytes: %.2000s", len(got), got)
 	}
