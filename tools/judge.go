@@ -33,7 +33,7 @@ func Needs(env *Env, tool, subject string) ([]permission.Request, error) {
 		}
 		return []permission.Request{env.paths().External(perm, p)}, nil
 	}
-	if permission.ReadsPath(perm) {
+	if permission.IsOfPaths(perm) {
 		_, needs, err := env.paths().Need(perm, subject, access.ToRead)
 		return needs, err
 	}

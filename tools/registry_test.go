@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/tools/command"
 	"github.com/millhand/millhand/tools/language"
 	"github.com/millhand/millhand/tools/skill"
+	"github.com/millhand/millhand/tools/untrusted"
 	"github.com/millhand/millhand/tools/websearch"
 
 	"github.com/google/go-cmp/cmp"
@@ -195,6 +196,61 @@ func TestEveryToolIsListed(t *testing.T) {
 		if !strings.Contains(string(page), "`"+name+"`") {
 			t.Errorf("docs/tools.md has no row for %s", name)
 		}
+	}
+}
+
+// every returns a stage that has all tools, and the tools.
+func every(t *testing.T, files map[string]string) (*tooltest.Stage, []tools.Tool) {
+	t.Helper()
+	s := tooltest.SetUp(t, "full", files)
+	s.Equip(func(env *tools.Env) {
+		full := tooltest.Equipped("")
+		env.Offer, env.Spawn, env.Languages = full.Offer, full.Spawn, &language.Servers{}
+	})
+	return s, s.Tools.All()
+}
+
+// The rules that deny the network to a job that has read untrusted content are those of [permission.NetworkTools].
+func TestToolsWhoseResultsAreForeignReachTheNetwork(t *testing.T) {
+	_, all := every(t, nil)
+	for _, tool := range all {
+		if spec := tool.Spec(); (spec.Foreign != "") != slices.Contains(permission.NetworkTools(), spec.Name) {
+			t.Errorf("%s: results are from elsewhere (%q), and its row in permission/names.go differs", spec.Name, spec.Foreign)
+		}
+	}
+}
+
+// A call of any tool that can return the content of an untrusted file marks the job. A new tool needs a row.
+func TestEachToolThatReadsUntrustedFilesMarksTheJob(t *testing.T) {
+	const file = "vendor/a.go"
+	reads := map[string]tooltest.Args{
+		"bash": {"command": "cat " + file, "description": "x"}, "read": {"filePath": file}, "list": {"path": "vendor"},
+		"glob": {"pattern": "vendor/*"}, "grep": {"pattern": "x", "path": "vendor"}, "lsp": {"operation": "hover", "filePath": file, "line": 1, "character": 1},
+		"edit": {"filePath": file, "oldString": "one", "newString": "two"}, "write": {"filePath": file, "content": "two\n"},
+		"apply_patch": tooltest.PatchOf("*** Update File: "+file, "@@", "-one", "+two"),
+		"batch":       tooltest.BatchOf(tooltest.Batched("read", tooltest.Args{"filePath": file})),
+	}
+	others := []string{"task", "skill", "todowrite", "todoread", "webfetch", "websearch", "codesearch"} // read no files of the workspace
+	_, all := every(t, nil)
+	for _, tool := range all {
+		name := tool.Spec().Name
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			arguments, reader := reads[name]
+			if reader == slices.Contains(others, name) {
+				t.Fatal("the test has no row for this tool: does it read files?")
+			}
+			if !reader {
+				return
+			}
+			s, _ := every(t, map[string]string{file: "one\n"})
+			job := &untrusted.Job{Files: []string{"vendor/**"}}
+			job.Found(true, true)
+			s.Env.Untrusted = untrusted.Reader{Job: job}
+			if out := s.Call(name, arguments); !job.Is() {
+				t.Errorf("the job is not marked after %s: %s %s", out.Status, out.Output, out.Error)
+			}
+		})
 	}
 }
 

@@ -10,6 +10,7 @@ type builtIn struct {
 	name     string
 	writes   bool   // it needs the permission to edit, not one of its own
 	reads    bool   // its subject is a path that it reads
+	network  bool   // it reaches hosts, and its results are from there
 	preset   string // the narrowest preset that allows all of its subjects, except the protected ones
 	quick    bool   // its calls are short
 	openCode string // its name in OpenCode 2, if that is another
@@ -27,14 +28,14 @@ var builtIns = []builtIn{
 	{name: "write", writes: true, preset: "edit", quick: true},
 	{name: "apply_patch", writes: true, preset: "edit", quick: true},
 	{name: "task", preset: "readonly", openCode: "subagent"},
-	{name: "webfetch", preset: "full"},
-	{name: "websearch", preset: "full"},
-	{name: "codesearch", preset: "full"},
+	{name: "webfetch", network: true, preset: "full"},
+	{name: "websearch", network: true, preset: "full"},
+	{name: "codesearch", network: true, preset: "full"},
 	{name: "todowrite", preset: "readonly", quick: true},
 	{name: "todoread", preset: "readonly", quick: true},
 	{name: "skill", preset: "readonly", quick: true},
 	{name: "batch", preset: "readonly", quick: true},
-	{name: "lsp", preset: "readonly"},
+	{name: "lsp", reads: true, preset: "readonly"},
 }
 
 // tool returns the row of a tool. Custom tools have none: theirs has the name alone.
@@ -57,8 +58,22 @@ func Tools() []string {
 	return names
 }
 
-// ReadsPath reports whether a permission's subjects are paths that a tool of millhand reads.
-func ReadsPath(name string) bool { return tool(name).reads }
+// NetworkTools returns the names of millhand's tools that reach hosts.
+func NetworkTools() []string {
+	var names []string
+	for _, t := range builtIns {
+		if t.network {
+			names = append(names, t.name)
+		}
+	}
+	return names
+}
+
+// IsOfPaths reports whether a permission's subjects are paths that a tool of millhand reads or edits.
+func IsOfPaths(name string) bool {
+	t := tool(name)
+	return t.reads || t.writes
+}
 
 // Quick reports whether calls of a tool are so short that a log has no line for their start.
 func Quick(name string) bool { return tool(name).quick }

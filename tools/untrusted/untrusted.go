@@ -25,7 +25,7 @@ func (l Limits) rules() (rules []permission.Rule) {
 		rules = append(rules, permission.Rule{Permission: tool, Pattern: "*", Effect: permission.Deny, Source: l.Source})
 	}
 	if l.Network {
-		for _, tool := range []string{"webfetch", "websearch", "codesearch"} {
+		for _, tool := range permission.NetworkTools() {
 			deny(tool)
 		}
 		for _, server := range l.Remote {
@@ -178,7 +178,7 @@ func (j *Job) Before(spec tool.Spec, p tool.Pending) string {
 	m := j.matcher()
 	for _, n := range p.Needs {
 		switch {
-		case n.Permission != "read" && n.Permission != "edit" && n.Permission != "list" && n.Permission != "lsp":
+		case !permission.IsOfPaths(n.Permission):
 		case matches(m, n.Subjects):
 			return "untrusted file " + n.Subject()
 		case n.Open != "":
