@@ -1,5 +1,5 @@
-// Package days reserves money of the daily budgets in policies for a run, and records what it has spent. It knows only the
-// runs of this machine.
+// Package days reserves money of the daily budgets in policies for a run, and records what it has spent. A delivery of a queue
+// reserves under its own name, and does not count what other machines have spent: the package knows only the runs of this machine.
 package days
 
 import (
@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 
 	"github.com/millhand/millhand/internal/app/fault"
-	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
@@ -27,9 +26,9 @@ type Days struct {
 
 // Run is the run for which money is reserved.
 type Run struct {
-	ID     string
-	Past   *history.Past // what earlier processes did; nil for a new run
-	Queued *queue.Claim  // whose job this is; nil for a run of this process alone
+	ID       string
+	Past     *history.Past // what earlier processes did; nil for a new run
+	Delivery string        // name of the delivery of a queue whose job the run executes; "" for a run of this process alone
 }
 
 // Open reserves money of the daily budgets for a run, and returns a plan whose
@@ -39,9 +38,9 @@ func Open(ctx context.Context, w world.World, plan *tasks.Plan, r Run) (*tasks.P
 	if r.Past != nil {
 		name = fmt.Sprintf("%s-%d", r.ID, r.Past.Last.Seq)
 	}
-	if r.Queued != nil {
+	if r.Delivery != "" {
 		all.before = 0 // of other machines
-		name = fmt.Sprintf("%s-%s-%d", r.ID, r.Queued.Job.Key, r.Queued.Delivery)
+		name = r.ID + "-" + r.Delivery
 	}
 	for _, p := range plan.Policies {
 		if p.Day.USD == 0 {
@@ -66,7 +65,7 @@ func Open(ctx context.Context, w world.World, plan *tasks.Plan, r Run) (*tasks.P
 			return nil, all, fault.New(exit, "budget.day (%s): %w; nothing was run", p.Day.Source, err)
 		}
 		all.reserved = append(all.reserved, reserved)
-		if r.Queued == nil {
+		if r.Delivery == "" {
 			plan = plan.WithCost(reserved.Limit.Add(all.before))
 			continue
 		}

@@ -2,6 +2,7 @@ package days
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -47,5 +48,23 @@ func TestRunsOfADayShareItsBudget(t *testing.T) {
 	w.Getenv = func(string) string { return "" }
 	if _, _, err := Open(t.Context(), w, withDay(0, money.Dollar), Run{ID: "five"}); err == nil || !strings.Contains(err.Error(), "set HOME or XDG_STATE_HOME") {
 		t.Errorf("without a directory: %v", err)
+	}
+}
+
+// The budget of a queued run is that of all its workers, and each delivery reserves under its own name.
+func TestDeliveriesShareADayButNotTheBudgetOfTheirRun(t *testing.T) {
+	home := t.TempDir()
+	w := world.World{Now: time.Now, Getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}
+	for i, want := range []money.USD{3 * money.Dollar, 2 * money.Dollar} {
+		plan := withDay(3*money.Dollar, 5*money.Dollar)
+		plan.Jobs = []tasks.Job{{ID: "build"}}
+		plan, day, err := Open(t.Context(), w, plan, Run{ID: "run", Delivery: fmt.Sprintf("build-%d", i+1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer day.Close() //nolint:errcheck // of a test
+		if got := plan.Jobs[0].Limits.CostUSD; got != want || plan.Budget.CostUSD != 3*money.Dollar {
+			t.Errorf("delivery %d: the job gets $%s of the run's $%s, want $%s", i+1, got, plan.Budget.CostUSD, want)
+		}
 	}
 }

@@ -21,7 +21,6 @@ import (
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/planned"
 	"github.com/millhand/millhand/internal/app/pulls"
-	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/app/repos"
 	"github.com/millhand/millhand/internal/app/result"
 	"github.com/millhand/millhand/internal/app/savedrun"
@@ -79,15 +78,21 @@ type Starting struct {
 	Claim   func() (*rundir.Dir, error)
 	Print   result.Printer // nil for the table, or as options choose
 
-	Queued  *queue.Claim                          // whose job this is; nil for a run of this process alone
-	Private *sandbox.Private                      // files of the system, found for other jobs of its run; nil to search for them
-	Record  func(line []byte, durable bool) error // stores an event of the job
+	Delivery Delivery         // of the queue whose job this is; the zero value for a run of this process alone
+	Private  *sandbox.Private // files of the system, found for other jobs of its run; nil to search for them
+}
+
+// Delivery is what a run that executes one job of a queue shares with the processes that execute the others.
+type Delivery struct {
+	Name   string                                // distinct among the deliveries of the run
+	Ledger money.Ledger                          // the run's budget
+	Record func(line []byte, durable bool) error // stores an event of the job
 }
 
 // Start runs a plan and writes the reports.
 func Start(ctx context.Context, w world.World, o invocation.Options, c checks.Checked, s Starting) error {
 	proc.SetIdle(ctx, false)
-	plan, day, err := days.Open(ctx, w, c.Plan, days.Run{ID: s.ID, Past: s.History.Past, Queued: s.Queued})
+	plan, day, err := days.Open(ctx, w, c.Plan, days.Run{ID: s.ID, Past: s.History.Past, Delivery: s.Delivery.Name})
 	if err != nil {
 		return err
 	}
@@ -111,7 +116,7 @@ func Start(ctx context.Context, w world.World, o invocation.Options, c checks.Ch
 	clients := &forges.Clients{World: w, Hosts: forges.Hosts(w, plan, known.Hold), Notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }}
 	var ready *preflight.Result
 	level, state, err := c.Confine(ctx, func(ctx context.Context) (err error) {
-		plan, ready, err = repos.Check(ctx, w, plan, repos.Run{ID: s.ID, History: s.History, Fork: s.Fork, Key: c.Key, Queued: s.Queued != nil}, o.Log.Quiet, known, clients)
+		plan, ready, err = repos.Check(ctx, w, plan, repos.Run{ID: s.ID, History: s.History, Fork: s.Fork, Key: c.Key, Queued: s.Delivery.Name != ""}, o.Log.Quiet, known, clients)
 		event.Prepare() // the probe of the sandbox is slower
 		return err
 	})
@@ -135,7 +140,7 @@ func Start(ctx context.Context, w world.World, o invocation.Options, c checks.Ch
 		print = result.Brief
 	}
 	savedrun.Prove(ctx, out, plan.Evidence, c.Key)
-	ledger := s.join(out)
+	out.CopyEvents(s.Delivery.Record)
 	if err := out.Begin(s.ID, level, trees, len(plan.Jobs)); err != nil {
 		return fault.Wrap(event.ExitUsage, err)
 	}
@@ -181,17 +186,8 @@ func Start(ctx context.Context, w world.World, o invocation.Options, c checks.Ch
 		Equipment: agent.Equipment{OpenModel: c.Models.Open, Facts: c.Models.Facts, Custom: c.Custom, Proxy: w.Proxy},
 		Stops:     runner.Stops{MaxFailures: o.MaxFailures, Rollout: c.Rollout},
 		FailOn:    o.FailOn,
-		Costs:     runner.Costs{Spent: day.Set, Ledger: ledger},
+		Costs:     runner.Costs{Spent: day.Set, Ledger: s.Delivery.Ledger},
 	}, s.Log, print, slices.Concat(plan.Notes, clients.Warnings(plan.Jobs), planned.WarnOnRunner(w, plan, action.IsLog(w.Err)), c.Models.Warnings(), ready.Warnings()))
-}
-
-// join makes a job of a queue store its events there, and share the run's budget.
-func (s *Starting) join(out *rundir.Dir) money.Ledger {
-	if s.Queued == nil {
-		return nil
-	}
-	out.CopyEvents(s.Record)
-	return s.Queued.Ledger()
 }
 
 // execute runs the plan, writes the reports and prints the result.

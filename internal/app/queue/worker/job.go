@@ -201,12 +201,16 @@ func (k *worker) run(ctx context.Context, claim *queue.Claim, dir string) (end e
 	}
 	reports := filepath.Join(dir, "report")
 	keep := &fileKeeper{ctx: context.WithoutCancel(ctx), claim: claim, dir: reports, pack: k.pack}
-	s := runs.Starting{ID: claim.Run.ID, Log: log, Queued: claim, Private: k.privateOf(claim.Run.ID), Record: func(line []byte, durable bool) error {
+	record := func(line []byte, durable bool) error {
 		if err := keep.before(line); err != nil {
 			return err
 		}
 		return claim.Append(line, durable)
-	}}
+	}
+	s := runs.Starting{
+		ID: claim.Run.ID, Log: log, Private: k.privateOf(claim.Run.ID),
+		Delivery: runs.Delivery{Name: fmt.Sprintf("%s-%d", claim.Job.Key, claim.Delivery), Ledger: claim.Ledger(), Record: record},
+	}
 	s.Claim = func() (*rundir.Dir, error) { return rundir.Claim(ctx, "", reports, s.ID, k.world.Clock()) }
 	if len(claim.Log) > 0 {
 		continued, out, err := reopenJob(ctx, reports, claim.Log, k.world.Clock())
