@@ -9,8 +9,6 @@ import (
 // newApp returns the program. It runs commands, and prints help, completions and the manual page;
 // [arrange] prepares its arguments.
 func newApp(w world.World) *cli.App {
-	fleet, scale := group("fleet\tCare for many pull requests"), group("scale\tRun jobs on several machines")
-	check, reference := group("check\tTest rules, calls and evidence"), group("reference\tPrint what there is")
 	return prepare(&cli.App{
 		Name: "millhand", Usage: "Run AI coding agents in batches and in CI",
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "version", Aliases: []string{"v"}, Usage: "Print the version", EnvVars: noVariable()}},
@@ -24,19 +22,19 @@ func newApp(w world.World) *cli.App {
 			sessionCommand(w),
 			publishCommand(w),
 			modelsCommand(w),
-			fleet(followCommand(w)),
-			fleet(distillCommand(w)),
-			scale(queueCommand(w)),
-			scale(workerCommand(w)),
-			check(policyCommand(w)),
-			check(toolCommand(w)),
-			check(verifyReportCommand(w)),
-			reference(explainCommand(w)),
-			reference(schemaCommand(w)),
-			reference(completionCommand(w)),
-			reference(manCommand(w)),
-			reference(versionCommand(w)),
-			reference(helpCommand()),
+			fleetGroup.of(followCommand(w)),
+			fleetGroup.of(distillCommand(w)),
+			scaleGroup.of(queueCommand(w)),
+			scaleGroup.of(workerCommand(w)),
+			checkGroup.of(policyCommand(w)),
+			checkGroup.of(toolCommand(w)),
+			checkGroup.of(verifyReportCommand(w)),
+			referenceGroup.of(explainCommand(w)),
+			referenceGroup.of(schemaCommand(w)),
+			referenceGroup.of(completionCommand(w)),
+			referenceGroup.of(manCommand(w)),
+			referenceGroup.of(versionCommand(w)),
+			referenceGroup.of(helpCommand()),
 			toolsCommand(w),
 			runsCommand(w),
 			actionCommand(w),
@@ -52,10 +50,18 @@ func newApp(w world.World) *cli.App {
 	})
 }
 
-// group puts a command into one of the groups of the help.
-func group(name string) func(*cli.Command) *cli.Command {
-	return func(c *cli.Command) *cli.Command {
-		c.Category = name
-		return c
-	}
+// group is one of the groups of the help: a key and a title.
+type group string
+
+const (
+	fleetGroup     group = "fleet\tCare for many pull requests"
+	scaleGroup     group = "scale\tRun jobs on several machines"
+	checkGroup     group = "check\tTest rules, calls and evidence"
+	referenceGroup group = "reference\tPrint what there is"
+)
+
+// of puts a command into the group.
+func (g group) of(c *cli.Command) *cli.Command {
+	c.Category = string(g)
+	return c
 }
