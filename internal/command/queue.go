@@ -11,7 +11,6 @@ import (
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/invocation"
 	"github.com/millhand/millhand/internal/app/load"
-	"github.com/millhand/millhand/internal/app/merge"
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/app/queue/queued"
 	"github.com/millhand/millhand/internal/app/queue/submission"
@@ -21,7 +20,7 @@ import (
 )
 
 func queueCommand(w world.World) *cli.Command {
-	submit, status, cancel, report := &submission.Options{}, &queueStatusOptions{}, &queueCancelOptions{}, &merge.QueueOptions{FailOn: event.FailOnAny}
+	submit, status, cancel, report := &submission.Options{}, &queueStatusOptions{}, &queueCancelOptions{}, &queued.ReportOptions{FailOn: event.FailOnAny}
 	return &cli.Command{
 		Name: "queue", Usage: "Run jobs on several machines, through a NATS server",
 		Subcommands: []*cli.Command{
@@ -53,7 +52,7 @@ func queueCommand(w world.World) *cli.Command {
 					&cli.BoolFlag{Name: "wait", Destination: &report.Wait, Usage: "Wait until all jobs have ended"},
 					flagOf(invocation.FailOnField(&report.FailOn, "")),
 				),
-				Action: act(func(args []string) error { return parseQueueReport(report, args) }, func(ctx context.Context) error { return merge.Queue(ctx, w, *report) }),
+				Action: act(func(args []string) error { return parseQueueReport(report, args) }, func(ctx context.Context) error { return queued.Report(ctx, w, *report) }),
 			},
 		},
 	}
@@ -84,7 +83,7 @@ func cancelRun(ctx context.Context, w world.World, o queueCancelOptions) error {
 	return nil
 }
 
-func parseQueueReport(o *merge.QueueOptions, args []string) (err error) {
+func parseQueueReport(o *queued.ReportOptions, args []string) (err error) {
 	o.Run, err = oneRun("queue report", args)
 	if err == nil && o.ReportDir == "" {
 		err = errors.New("queue report requires --report-dir DIR")

@@ -1,5 +1,4 @@
-// Package merge writes the reports of one run from what ran its jobs: the report directories of shards, or the logs of the jobs of a queue.
-// It runs no job.
+// Package merge writes the reports of one run from the events of its parts, such as those in the report directories of shards. It runs no job.
 package merge
 
 import (
@@ -12,11 +11,8 @@ import (
 	"path/filepath"
 
 	"github.com/millhand/millhand/internal/app/fault"
-	"github.com/millhand/millhand/internal/app/queue"
-	"github.com/millhand/millhand/internal/app/queue/queued"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/report"
@@ -50,11 +46,11 @@ func Shards(ctx context.Context, w world.World, o Options) error {
 		return fault.Wrap(event.ExitUsage, err)
 	}
 	defer out.Close()
-	return writeMerged(w, out, parts, o.FailOn)
+	return Write(w, out, parts, o.FailOn)
 }
 
-// writeMerged merges parts into a report directory, and exits as their run would.
-func writeMerged(w world.World, out *rundir.Dir, parts []report.Input, failOn event.FailOn) error {
+// Write merges parts of a run into a report directory. Its error has the exit code of the run, unless it could not write.
+func Write(w world.World, out *rundir.Dir, parts []report.Input, failOn event.FailOn) error {
 	events, name, err := out.Files().CreateTemp(".events.jsonl.*")
 	if err != nil {
 		return fault.New(event.ExitUsage, "create a file in the report directory: %w", err)
@@ -108,43 +104,4 @@ func mergeInto(f *os.File, parts []report.Input, failOn event.FailOn) (*report.M
 		err = errors.Join(buffered.Flush(), f.Chmod(0o644), f.Sync())
 	}
 	return merged, err
-}
-
-// QueueOptions are what the flags of "millhand queue report" set.
-type QueueOptions struct {
-	Server    queue.Options
-	Run       string
-	ReportDir string
-	Wait      bool
-	FailOn    event.FailOn
-}
-
-// Queue writes all files that the pool would have written for a run.
-func Queue(ctx context.Context, w world.World, o QueueOptions) error {
-	q, r, err := queued.Find(ctx, w, o.Server, o.Run)
-	if err != nil {
-		return err
-	}
-	defer q.Close()
-	if o.Wait {
-		if err := queued.Wait(ctx, w, q, r); err != nil {
-			return err
-		}
-	}
-	out, err := rundir.Claim(ctx, w.Dir, o.ReportDir, "queue", w.Clock())
-	if err != nil {
-		return fault.Wrap(event.ExitUsage, err)
-	}
-	defer out.Close()
-	dir, err := files.MakeTemp(os.TempDir(), "millhand-queue-")
-	if err != nil {
-		return fault.New(event.ExitInternal, "create a directory for the events of jobs: %w", err)
-	}
-	defer os.RemoveAll(dir.Path())
-	defer dir.Close()
-	parts, err := queued.Parts(ctx, q, r, dir)
-	if err != nil {
-		return fault.New(event.ExitUnavailable, "%w", err)
-	}
-	return writeMerged(w, out, parts, o.FailOn)
 }

@@ -1,6 +1,6 @@
-// Package queued has the state of a run whose jobs are in a queue, and the parts that its report is made
-// of: the events and files of its jobs, which it trusts only as far as they agree with the run. It runs no
-// job, and writes no report.
+// Package queued has the state of a run whose jobs are in a queue, and the parts that package merge writes its
+// reports from: the events and files of its jobs, which it trusts only as far as they agree with the run. It
+// runs no job.
 package queued
 
 import (
