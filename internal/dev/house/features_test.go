@@ -2,6 +2,7 @@ package house
 
 import (
 	"encoding/json"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -21,12 +22,14 @@ type feature struct {
 }
 
 // features lists the features beside the mission that hold this. Those that are missing are still known to the
-// packages that they serve: patterns, evidence, forecast, waves and the queue.
+// packages that they serve: patterns, evidence, forecast and waves. A feature may keep its keys in manifests, its
+// events and its fields of the report; the code that does its work is deleted.
 func features() map[string]feature {
 	return map[string]feature{
 		"distill": {[]string{"internal/app/distill"}, []string{"internal/command/distill.go"}, []string{"distillCommand"}},
 		"doctor":  {[]string{"internal/app/doctor"}, []string{"internal/command/doctor*.go"}, []string{"doctorCommand"}},
 		"follow":  {[]string{"internal/app/follow"}, []string{"internal/command/follow.go"}, []string{"followCommand"}},
+		"queue":   {[]string{"internal/app/queue"}, []string{"internal/command/queue*.go", "internal/command/worker.go"}, []string{"queueCommand", "workerCommand"}},
 	}
 }
 
@@ -55,6 +58,32 @@ func TestAFeatureIsDeletedWithItsDirectoryAndALineOfTheCommandTable(t *testing.T
 	}
 }
 
+// TestAFeatureIsImportedByItsCommandsOnly finds in every run what the nightly one would not compile.
+func TestAFeatureIsImportedByItsCommandsOnly(t *testing.T) {
+	for feature, f := range features() {
+		for dir, files := range sources(t) {
+			if f.has(dir) || strings.HasPrefix(dir, "internal/testing/") || strings.HasPrefix(dir, "internal/dev/") {
+				continue
+			}
+			for name, file := range files {
+				if slices.ContainsFunc(f.files, func(pattern string) bool { own, _ := filepath.Match(pattern, name); return own }) {
+					continue
+				}
+				for _, spec := range file.Imports {
+					if local, ok := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), module+"/"); ok && f.has(local) {
+						t.Errorf("%s imports %s: without the feature %s it would not compile", name, local, feature)
+					}
+				}
+			}
+		}
+	}
+}
+
+// has reports whether a package is below one of the feature's directories.
+func (f feature) has(dir string) bool {
+	return slices.ContainsFunc(f.dirs, func(own string) bool { return dir == own || strings.HasPrefix(dir, own+"/") })
+}
+
 // without returns the overlay of the go command that deletes a feature.
 func (f feature) without(t *testing.T) map[string]string {
 	t.Helper()
@@ -72,7 +101,15 @@ func (f feature) without(t *testing.T) map[string]string {
 		remove(pattern)
 	}
 	for _, dir := range f.dirs {
-		remove(filepath.Join(dir, "*.go"))
+		err := filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
+			if err == nil && filepath.Ext(name) == ".go" && !entry.IsDir() {
+				replaced[absolute(t, name)] = ""
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	const table = "internal/command/app.go"
 	var remaining []string
