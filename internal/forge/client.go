@@ -68,6 +68,10 @@ func compareBool(a, b bool) int {
 	return -1
 }
 
+// Unknown is the path of a head's repository that the forge does not return, because it was deleted. It has branches of its own,
+// whatever their names are.
+func Unknown() Path { return Path{Owner: "unknown", Name: "repository"} }
+
 // Own returns a head without the repository if that is the one of the pull request.
 func Own(p Path, h Head) Head {
 	if strings.EqualFold(h.Repo.String(), p.String()) {

@@ -412,6 +412,20 @@ func TestPullRequestsOfForks(t *testing.T) {
 					t.Errorf("head %v: found %d, want %d (%v)", head, found.Number, want.Number, err)
 				}
 			}
+			// The branch of a fork is not one of the repository, also if it has the same name, and if the fork was deleted.
+			numbers := []int64{second.Number}
+			if kind != forge.GitHub { // whose document lacks that the repository of a head can be null: see TestHeadsOfDeletedForks
+				numbers = append(numbers, 9)
+				p.AddPull(forgetest.Pull{Repo: web.String(), Head: "gone/web", Number: 9, Branch: inside.Head.Branch, Base: "main", Title: "Fix", State: "open"})
+			}
+			for _, number := range numbers {
+				if got, err := p.Pull(t.Context(), web, number); err != nil || got.Head.Repo == (forge.Path{}) {
+					t.Errorf("pull request %d of a fork: %+v (%v)", number, got.Head, err)
+				}
+			}
+			if found, err := p.Find(t.Context(), web, inside.Head); err != nil || found.Number != first.Number {
+				t.Errorf("found %d, want %d, which is newer, but of a fork (%v)", found.Number, first.Number, err)
+			}
 			p.Add(forgetest.Repo{Owner: "other", Name: "web"})
 			if _, err := p.Fork(t.Context(), web, "other"); !errors.Is(err, forge.ErrConflict) {
 				t.Errorf("a repository that is no fork was returned: %v", err)

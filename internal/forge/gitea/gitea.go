@@ -182,7 +182,7 @@ func pullRequest(p forge.Path, j *sdk.PullRequest) (forge.PullRequest, error) {
 	}
 	if h := j.Head; h != nil {
 		pr.Head.Branch, pr.SHA = h.Ref, h.Sha
-		if h.Repository != nil { // a fork may be deleted
+		if pr.Head.Repo = forge.Unknown(); h.Repository != nil { // a fork may be deleted
 			pr.Head = forge.Own(p, forge.Head{Repo: forge.ParsePath(h.Repository.FullName), Branch: h.Ref})
 		}
 	}

@@ -107,7 +107,7 @@ func pullRequest(p forge.Path, j *gh.PullRequest) (forge.PullRequest, error) {
 	case j.GetState() == "closed":
 		pr.State = forge.Closed
 	}
-	if head.GetRepo() != nil { // a fork may be deleted
+	if pr.Head.Repo = forge.Unknown(); head.GetRepo() != nil { // a fork may be deleted
 		pr.Head = forge.Own(p, forge.Head{Repo: forge.ParsePath(head.GetRepo().GetFullName()), Branch: head.GetRef()})
 	}
 	state := j.GetMergeableState()

@@ -29,3 +29,15 @@ func FuzzPullRequest(f *testing.F) {
 		}
 	})
 }
+
+// GitHub's document lacks that the repository of a head can be null.
+func TestHeadsOfDeletedForks(t *testing.T) {
+	var doc *gh.PullRequest
+	if err := json.Unmarshal([]byte(`{"number": 1, "html_url": "https://x/1", "state": "open", "head": {"ref": "main", "repo": null}, "base": {"ref": "main"}}`), &doc); err != nil {
+		t.Fatal(err)
+	}
+	pr, err := pullRequest(forge.Path{Owner: "Acme", Name: "web"}, doc)
+	if want := (forge.Head{Repo: forge.Unknown(), Branch: "main"}); err != nil || pr.Head != want {
+		t.Errorf("%+v, want %+v (%v)", pr.Head, want, err)
+	}
+}

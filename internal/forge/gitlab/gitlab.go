@@ -6,10 +6,12 @@
 package gitlab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 
 	gl "gitlab.com/gitlab-org/api/client-go/v2"
 
@@ -113,7 +115,7 @@ func (a *API) Pulls(ctx context.Context, p forge.Path, h forge.Head, state forge
 		return a.gl.MergeRequests.ListProjectMergeRequests(p.String(), o, gl.WithContext(ctx))
 	}, func(j *gl.BasicMergeRequest) error {
 		pr, err := pullRequest(j, h.Repo)
-		if err == nil && j.SourceBranch == h.Branch && (j.SourceProjectID == source || source == 0 && j.SourceProjectID == j.TargetProjectID) {
+		if err == nil && j.SourceBranch == h.Branch && j.SourceProjectID == cmp.Or(source, j.TargetProjectID) {
 			found = append(found, pr)
 		}
 		return err
@@ -121,8 +123,8 @@ func (a *API) Pulls(ctx context.Context, p forge.Path, h forge.Head, state forge
 	return found, err
 }
 
-// pullRequest converts a merge request. Its head's repository is not known; fork is a
-// name for one that is another project.
+// pullRequest converts a merge request. It has only the number of its head's project: fork is the path of one that is another
+// project, if that is known.
 func pullRequest(j *gl.BasicMergeRequest, fork forge.Path) (forge.PullRequest, error) {
 	if j == nil {
 		j = &gl.BasicMergeRequest{}
@@ -137,8 +139,14 @@ func pullRequest(j *gl.BasicMergeRequest, fork forge.Path) (forge.PullRequest, e
 	if j.UpdatedAt != nil {
 		pr.Updated = *j.UpdatedAt
 	}
-	if j.SourceProjectID != j.TargetProjectID {
+	switch {
+	case j.SourceProjectID == j.TargetProjectID:
+	case fork != forge.Path{}:
 		pr.Head.Repo = fork
+	case j.SourceProjectID == 0: // was deleted
+		pr.Head.Repo = forge.Unknown()
+	default:
+		pr.Head.Repo = forge.Path{Owner: "project", Name: strconv.FormatInt(j.SourceProjectID, 10)}
 	}
 	switch j.State {
 	case "merged":
