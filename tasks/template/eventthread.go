@@ -1,6 +1,7 @@
 package template
 
 import (
+	"cmp"
 	"errors"
 	"strconv"
 
@@ -15,7 +16,8 @@ var errNoEvent = errors.New("no event: GITHUB_EVENT_PATH is not set")
 func (e *Event) Thread(getenv func(string) string) (tasks.Thread, error) {
 	values, err := e.read()
 	if errors.Is(err, errNoEvent) {
-		t := tasks.Thread{Repo: getenv("CI_PROJECT_PATH"), Number: positive(getenv("CI_MERGE_REQUEST_IID"))}
+		// The pipeline of a fork's merge request runs in the fork, where another one may have the same number.
+		t := tasks.Thread{Repo: cmp.Or(getenv("CI_MERGE_REQUEST_PROJECT_PATH"), getenv("CI_PROJECT_PATH")), Number: positive(getenv("CI_MERGE_REQUEST_IID"))}
 		return known(t), nil
 	}
 	if err != nil {

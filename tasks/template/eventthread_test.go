@@ -42,6 +42,12 @@ func TestThreadOfAnEvent(t *testing.T) {
 	if got, err := without.Thread(ci); got != (tasks.Thread{Repo: "a/b", Number: 12}) || err != nil {
 		t.Errorf("a pipeline of GitLab: %+v, %v", got, err)
 	}
+	inFork := func(name string) string {
+		return map[string]string{"CI_PROJECT_PATH": "eve/b", "CI_MERGE_REQUEST_PROJECT_PATH": "a/b", "CI_MERGE_REQUEST_IID": "12"}[name]
+	}
+	if got, err := without.Thread(inFork); got != (tasks.Thread{Repo: "a/b", Number: 12}) || err != nil {
+		t.Errorf("a pipeline of GitLab in a fork: %+v, %v", got, err)
+	}
 	if got, err := without.Thread(none); got != (tasks.Thread{}) || err != nil {
 		t.Errorf("without an event: %+v, %v", got, err)
 	}
