@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -85,5 +86,28 @@ func TestTextsOfEventsAreRefusedElsewhere(t *testing.T) {
 	o.Getenv = func(string) string { return "" }
 	if _, err := loadEvent(t, o, prompt); err == nil || !strings.Contains(err.Error(), "GITHUB_EVENT_PATH is not set") {
 		t.Errorf("without an event: %v", err)
+	}
+}
+
+func TestPoliciesLimitContexts(t *testing.T) {
+	event := `{"issue": {"number": 7, "title": "t", "updated_at": "2029-01-01T00:00:00Z"}, "repository": {"full_name": "acme/api"}}`
+	dir := dirWith(t, map[string]string{"event.json": event, "m.yaml": head + "tasks: [{id: a, prompt: p, context: [event, thread, checks]}]"})
+	for allowed, want := range map[string][]string{
+		"event":                    {"m.yaml:3:45: context: thread not allowed by context (p.yaml:2); remove it, or change the policy", "m.yaml:3:53: context: checks not allowed by context (p.yaml:2); remove it, or change the policy"},
+		"":                         {"m.yaml:3:38: context: event not allowed by context (p.yaml:2); remove it, or change the policy", "m.yaml:3:45: context: thread not allowed by context (p.yaml:2); remove it, or change the policy", "m.yaml:3:53: context: checks not allowed by context (p.yaml:2); remove it, or change the policy"},
+		"checks":                   {"m.yaml:3:38: context: event not allowed by context (p.yaml:2); remove it, or change the policy", "m.yaml:3:45: context: thread not allowed by context (p.yaml:2); remove it, or change the policy"},
+		"event thread checks diff": nil,
+	} {
+		o := options(dir)
+		o.Event = "event.json"
+		o.Policies = policy.Set{{Path: "p.yaml", Rules: []policy.Rule{{Key: policy.Context, Allow: strings.Fields(allowed), Source: "p.yaml:2"}}}}
+		_, err := Load(t.Context(), []string{"m.yaml"}, o)
+		var got []string
+		if err != nil {
+			got = lines(t, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", allowed, diff)
+		}
 	}
 }

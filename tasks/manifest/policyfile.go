@@ -220,6 +220,7 @@ func (p *policyFile) keys() form.Table {
 		{Name: "repos", Field: p.names(policy.Repos, form.String), Doc: "Repositories that may be used, as globs"},
 		{Name: "publish", Field: p.names(policy.Publish, form.Enum("none", "patch", "branch", "push", "pr", policy.Comment, policy.RequestsKey)), Doc: "Publish modes that may be used beside none; comment allows publish.comment, and requests publish.requests"},
 		{Name: policy.RequestsKey, Field: form.Field{Type: form.TypeOf((*Requests).keys), Read: func(v form.Value) { p.Requests = readLimits(v).bounds() }}, Doc: "Limits of publish.requests; a kind that it lacks may not be requested"},
+		{Name: "context", Field: p.names(policy.Context, form.Enum(contextEntryForm.Type.Values...)), Doc: "What context of tasks may add to prompts"},
 		{Name: "actors", Field: p.names(policy.Actors, form.String), Doc: "People who may start runs by events"},
 		{Name: "sandbox", Field: form.Field{Type: form.Type{Name: "enum", Values: []string{"require"}}, Read: p.requireSandbox}, Doc: "require: refuse to run below sandbox level A"},
 		{Name: "protect", Field: form.Into(&p.Protect, protectForm), Doc: "Globs of paths that nothing may change"},

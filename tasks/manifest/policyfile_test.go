@@ -46,6 +46,8 @@ func TestEachKeyOfAPolicyMakesItsRule(t *testing.T) {
 		"paths: [later/x]":                     {policy.Paths, []string{"DIR/later/x"}},
 		"repos: ['https://h/*']":               {policy.Repos, []string{"https://h/*"}},
 		"publish: [branch, comment]":           {policy.Publish, []string{"branch", "comment", "none"}}, // none publishes nothing
+		"context: [event, diff]":               {policy.Context, []string{"event", "diff"}},
+		"context: []":                          {policy.Context, nil},
 		"actors: [ann]":                        {policy.Actors, []string{"ann"}},
 		"sign: [ssh]":                          {policy.Sign, []string{"ssh"}},
 		"key_sources: [pass]":                  {policy.KeySources, []string{"pass"}},
@@ -133,6 +135,7 @@ func TestMistakesInAPolicyRefuseIt(t *testing.T) {
 		"version: 1\nsandbox: maybe":       `p.yaml:2:10: "sandbox" must be one of require, not "maybe"; write one of them`,
 		"version: 1\nsetup: [a]":           `p.yaml:2:8: "setup" must be a string, not a list; write one string`,
 		"version: 1\npublish: [all]":       `p.yaml:2:11: entry 1 of "publish" must be one of none, patch, branch, push, pr, comment, requests, not "all"`,
+		"version: 1\ncontext: [events]":    `p.yaml:2:11: entry 1 of "context" must be one of event, thread, diff, checks, not "events"; did you mean "event"?`,
 		"version: 1\nenv: ['A B']":         `p.yaml:2:7: invalid environment variable name "A B"; write the name alone, such as CI`,
 		"version: 2":                       `p.yaml:1:10: version 2 is not supported; write version: 1`,
 	} {

@@ -271,7 +271,7 @@ func (t *Task) keys() form.Table {
 		{Name: "command", Field: form.Into(&t.command, form.Optional(form.Filled)), Doc: "Command of commands or commands_from that has the prompt"},
 		{Name: "arguments", Field: form.Into(&t.arguments, form.Optional(form.Filled)), Doc: "Arguments of the command; may contain ${{ VARIABLE }}"},
 		{
-			Name: "context", Field: form.Noting(&t.ContextAt, form.Into(&t.Context, form.ListOf(form.OneOf([]tasks.ContextPart{tasks.ContextEvent, tasks.ContextThread, tasks.ContextDiff, tasks.ContextChecks})))),
+			Name: "context", Field: form.Noting(&t.ContextAt, form.Into(&t.Context, contextForm)),
 			Doc: "What the first prompt has of the issue or pull request of the CI's event: event: its texts; thread: the comments; diff: the changed files; checks: logs of failed checks",
 		},
 		{Name: "agent", Field: form.Into(&t.Agent, form.Optional(form.Filled)), Def: tasks.DefaultAgent, Doc: "Agent that runs the task: build, plan, explore, general or a name under agents"},

@@ -125,7 +125,7 @@ func TestThePolicyOfTheDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.MaxProfile == nil || p.Sandbox == "" || p.Run.USD != 5*money.Dollar || p.Day.USD != 50*money.Dollar || len(p.Protect) != 1 || len(p.Rules) != 15 || len(p.Prices) != 1 {
+	if p.MaxProfile == nil || p.Sandbox == "" || p.Run.USD != 5*money.Dollar || p.Day.USD != 50*money.Dollar || len(p.Protect) != 1 || len(p.Rules) != 16 || len(p.Prices) != 1 {
 		t.Errorf("policy %+v", p)
 	}
 }

@@ -35,6 +35,7 @@ const (
 	Paths        Key = "paths"         // directories, absolute and without symlinks
 	Repos        Key = "repos"         // HOST/PATH or absolute paths of repositories, with wildcards
 	Publish      Key = "publish"       // modes; "none" is always allowed
+	Context      Key = "context"       // what prompts have of the issue or pull request of an event
 	Actors       Key = "actors"        // who may start runs
 	Extensions   Key = "extensions"    // names of custom tools
 	Setup        Key = "setup"         // setup commands
