@@ -258,9 +258,9 @@ func (p *Publishing) publish(ctx context.Context, out *rundir.Dir, pending []int
 	close(next)
 	all.Wait()
 	Annotate(ctx, p.later.Forge, fold.Report(), out.Files().FS(), p.withPatterns(), p.known, p.note)
-	ends := p.ends()
+	ends, own := p.ends(), p.exits(ctx)
 	emit(event.Event{Type: event.RunEnded, RunEnd: &event.RunEnd{
-		Outcome: event.Worst(event.ExitsOf(ends)).OutcomeOf(), ExitCode: p.failOn.Exit(ends), ElapsedMS: elapsed + p.world.Now().Sub(began).Milliseconds(),
+		Outcome: event.Worst(append(event.ExitsOf(ends), own...)).OutcomeOf(), ExitCode: p.failOn.Exit(ends, own...), ElapsedMS: elapsed + p.world.Now().Sub(began).Milliseconds(),
 	}})
 	if err := out.Finish(emit, log, fold, func() error { return errors.Join(log.Err(), stream.Err()) }); err != nil {
 		return fault.Wrap(event.ExitInternal, err)
@@ -393,15 +393,19 @@ type Published struct {
 
 // Result returns the result, and the exit code.
 func (p *Publishing) Result(ctx context.Context) (Published, event.Exit) {
-	var exits []event.Exit
+	return Published{p.state.run.ID, p.rows}, event.Worst(p.exits(ctx))
+}
+
+// exits returns the exit codes of this process. A job that passed keeps its outcome, whatever becomes of its publication.
+func (p *Publishing) exits(ctx context.Context) (all []event.Exit) {
 	for _, row := range p.rows {
-		exits = append(exits, row.exit)
+		all = append(all, row.exit)
 	}
 	var interrupt ending.Interrupt
 	if errors.As(context.Cause(ctx), &interrupt) {
-		exits = append(exits, interrupt.Exit)
+		all = append(all, interrupt.Exit)
 	}
-	return Published{p.state.run.ID, p.rows}, event.Worst(exits)
+	return all
 }
 
 // Print prints the result for people.
