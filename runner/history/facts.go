@@ -314,9 +314,14 @@ func (j *Facts) CostByModel() []money.Total {
 	return costs
 }
 
-// settle forgets what only a process that continues the job needs, which is most of its memory.
+// settle forgets what only a process that continues the job needs, which is most of its memory. Other jobs can start on the files
+// of one that has read untrusted content.
 func (j *Facts) settle() {
-	*j = Facts{End: j.End, Attempts: j.Attempts, hashes: j.hashes, clock: j.clock, spent: j.Spent()}
+	rest := Facts{End: j.End, Attempts: j.Attempts, hashes: j.hashes, clock: j.clock, spent: j.Spent(), Untrusted: j.Untrusted}
+	if j.Untrusted != nil {
+		rest.Start = j.Start
+	}
+	*j = rest
 }
 
 func (j *Facts) own(hash string) {

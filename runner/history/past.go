@@ -1,6 +1,7 @@
 package history
 
 import (
+	"slices"
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
@@ -19,7 +20,8 @@ type Past struct {
 
 	started   time.Time // of the current process
 	jobs      map[string]*Facts
-	endedOnce bool // an earlier process has ended the run
+	marked    []string // see Marked
+	endedOnce bool     // an earlier process has ended the run
 }
 
 // Emit adds an event. It always returns nil.
@@ -42,6 +44,9 @@ func (p *Past) Emit(e event.Event) error {
 	case e.Job != "":
 		p.job(e.Job).clock.count(e.Time, p.started)
 		p.job(e.Job).Add(e)
+		if e.Type == event.UntrustedRead && !slices.Contains(p.marked, e.Job) {
+			p.marked = append(p.marked, e.Job)
+		}
 	}
 	p.Last = event.Event{Seq: e.Seq, Time: e.Time}
 	return nil
@@ -127,6 +132,24 @@ func (p *Past) Reopened() bool { return p.endedOnce && !p.Ended }
 // Made reports whether the run has made or pushed a commit for a job.
 func (p *Past) Made(job, hash string) bool {
 	return hash != "" && p.Job(job) != nil && p.Job(job).hashes[hash]
+}
+
+// Marked returns the jobs that have read untrusted content, in the order in which they did; none without a past.
+func (p *Past) Marked() []string {
+	if p == nil {
+		return nil
+	}
+	return p.marked
+}
+
+// MadeMarked returns a job that has read untrusted content, and has made or pushed a commit; "" for none.
+func (p *Past) MadeMarked(hash string) string {
+	for _, id := range p.Marked() {
+		if p.Made(id, hash) {
+			return id
+		}
+	}
+	return ""
 }
 
 // Attempts returns the number of attempts of a job.

@@ -19,6 +19,7 @@ import (
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tools/untrusted"
 )
 
 // Options are those of a run that its sites need.
@@ -74,16 +75,19 @@ type Run struct {
 	search    func()              // begins to search for them, once
 	searching sync.WaitGroup
 	trees     keyedLocks // by root of a tree that is changed in place
+	marked    untrusted.Files
 	baselines commands.Baselines
 	unread    sync.Once // the warning of a configuration for OpenCode
 }
 
 // NewRun returns what the sites of a run of a plan share.
 func NewRun(plan *tasks.Plan, o *Options) *Run {
-	return &Run{
+	r := &Run{
 		opts: o, Plan: plan, copies: newCopies(o), headers: credentials.NewHidden(),
 		Private: cmp.Or(o.System, sandbox.NewPrivate()), search: func() {},
 	}
+	addMarked(&r.marked, plan, o.History.Past)
+	return r
 }
 
 // Close waits for the search for private files, and restores all credentials. The last agent has ended.

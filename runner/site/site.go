@@ -118,6 +118,7 @@ func (s *Site) open(ctx context.Context, head gitdir.Head) (err error) {
 	if s.InPlace {
 		s.Tree = s.Origin
 		s.unlock, s.firstInTree = j.run.trees.lock(s.Origin.Root())
+		j.startsOn("", s.Origin.Root())
 		err = s.takeTree(ctx, j.Plan.AllowDirty || preflight.OnlyReads(j.Plan, j.Spec))
 	} else {
 		err = s.addTree(ctx, filepath.Join(j.opts.Work, "trees", j.Spec.ID))
@@ -170,7 +171,9 @@ func (j *Job) locate(ctx context.Context) (s *Site, head gitdir.Head, err error)
 			return nil, head, err
 		}
 	}
-	s.InPlace = preflight.InPlace(j.Spec, head)
+	if s.InPlace = preflight.InPlace(j.Spec, head); !s.InPlace {
+		j.startsOn(s.Base, "")
+	}
 	return s, head, nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/runner/ending"
+	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools/untrusted"
 )
@@ -23,6 +24,8 @@ type trust struct {
 	Untrusted *untrusted.Job      // nil for a task without after_untrusted
 	network   *confinement.Switch // of all of its programs; nil if it can't be lost
 	withheld  string              // why less is published than the task asks for; "" for nothing
+	before    *untrusted.Mark     // because of which the job starts without the rights; nil for none
+	tree      string              // of the user, that the job changes without a worktree; "" before it is locked, and for none
 }
 
 // watchUntrusted prepares what the job loses when a session reads untrusted content. What earlier processes of
@@ -43,16 +46,14 @@ func (j *Job) watchUntrusted() {
 		j.network = confinement.NewSwitch()
 	}
 	if m, found := j.readBefore(); found {
-		j.Untrusted.Restore(m)
-		j.closeNetwork(m)
-		j.LimitPublishing()
+		j.inherit(m)
 	}
 }
 
-// readBefore returns what earlier processes have read in the conversation that this one continues.
+// readBefore returns what earlier processes have read in the conversation that this one continues, or whose commits it changes.
 func (j *Job) readBefore() (m untrusted.Mark, found bool) {
 	past := j.History.Facts
-	if past == nil || j.History.NewSession() {
+	if _, starts := j.History.Intent.(history.Start); past == nil || starts {
 		return m, false
 	}
 	u, session := (*event.Untrusted)(nil), ""
@@ -72,6 +73,7 @@ func (j *Job) readBefore() (m untrusted.Mark, found bool) {
 // Marked revokes the rights that a mark costs the job.
 func (j *Job) Marked(m untrusted.Mark) {
 	j.closeNetwork(m)
+	j.noteFiles()
 	j.reportMark(m)
 }
 
@@ -95,11 +97,10 @@ func (j *Job) MarkStart() {
 	if j.Untrusted == nil {
 		return
 	}
-	m, found := j.readBefore()
-	m.Session = j.SessionID(j.Spec.ID)
+	m := untrusted.Mark{Session: j.SessionID(j.Spec.ID)}
 	switch {
-	case found:
-		j.reportMark(m)
+	case j.before != nil:
+		j.reportMark(*j.before)
 		return
 	case j.Spec.FromEvent != "":
 		m.Why = j.Spec.FromEvent + " in the prompt"

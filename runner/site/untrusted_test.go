@@ -160,6 +160,112 @@ func TestMarksOfEarlierProcesses(t *testing.T) {
 	}
 }
 
+// A job that starts on files which a marked job can have written is marked before its first command.
+func TestMarksOfFilesThatAJobStartsOn(t *testing.T) {
+	type change func(*stage, *tasks.Job)
+	none, own := change(func(*stage, *tasks.Job) {}), change(func(_ *stage, j *tasks.Job) { j.Commit = nil })
+	message := func(s *stage, j *tasks.Job) { j.Output = tasks.OutputFile{Dir: s.repo, Path: "a/b.md"} }
+	outside := func(s *stage, j *tasks.Job) { j.Output = tasks.OutputFile{Dir: s.opts.Work, Path: "b.md"} }
+	ofA := []string{"r1/b: files of job a, which has read untrusted content"}
+	for name, c := range map[string]struct {
+		a, b   change
+		marked bool // a
+		want   []string
+	}{
+		"the same tree":        {own, own, true, ofA},
+		"without a mark":       {own, own, false, nil},
+		"a worktree":           {own, none, true, nil},
+		"after a worktree":     {none, own, true, nil},
+		"its message":          {message, own, true, ofA},
+		"its message, outside": {outside, own, true, nil},
+		"a copy":               {own, func(_ *stage, j *tasks.Job) { j.Repo.Kind = tasks.RepoCopy }, true, ofA},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := setUp(t)
+			first, second := s.wary(), s.wary()
+			second.ID, second.Commit = "b", &tasks.Commit{Branch: "millhand/b"}
+			c.a(s, &first)
+			c.b(s, &second)
+			jobs := s.beginAll(&tasks.Plan{AllowDirty: true}, first, second)
+			p := s.prepared(jobs[0])
+			if c.marked {
+				jobs[0].Untrusted.Mark(untrusted.Mark{Session: "r1/a", Why: "a page"})
+			}
+			s.release(p)
+			s.prepared(jobs[1])
+			if got := jobs[1].network.Reason() != nil; got != (c.want != nil) {
+				t.Errorf("the network is closed: %t", got)
+			}
+			jobs[1].MarkStart()
+			marks := s.marks()
+			if c.marked {
+				marks = append([]string(nil), marks[1:]...)
+			}
+			want(t, "marks", c.want, marks)
+		})
+	}
+}
+
+// The same holds for files and commits of earlier processes.
+func TestMarksOfFilesOfEarlierProcesses(t *testing.T) {
+	t.Parallel()
+	read := event.Event{Type: event.UntrustedRead, Job: "a", Session: "r1/a", Untrusted: &event.Untrusted{Turn: 3, What: "a page"}}
+	ended := event.Event{Type: event.JobEnded, Job: "a", JobEnd: &event.JobEnd{Outcome: event.Failed}}
+	passed := event.Event{Type: event.JobEnded, Job: "a", JobEnd: &event.JobEnd{Outcome: event.Passed}}
+	turn := event.Event{Type: event.TurnEnded, Job: "a", Session: "r1/a", Turn: &event.Turn{Number: 1}}
+	for name, c := range map[string]struct {
+		id     string
+		own    bool
+		events []event.Event
+		want   []string
+	}{
+		"started again":                {"a", true, []event.Event{read, ended}, []string{"r1/a: files of job a, which has read untrusted content"}},
+		"another job":                  {"b", true, []event.Event{read, passed}, []string{"r1/b: files of job a, which has read untrusted content"}},
+		"another job, in a worktree":   {"b", false, []event.Event{read, passed}, nil},
+		"another job without a mark":   {"b", true, []event.Event{ended}, nil},
+		"a commit":                     {"b", false, []event.Event{read, {Type: event.Committed, Job: "a", Commit: &event.Commit{}}, passed}, []string{"r1/b: files of job a, which has read untrusted content"}},
+		"a commit of a job without":    {"b", false, []event.Event{{Type: event.Committed, Job: "a", Commit: &event.Commit{}}, ended}, nil},
+		"started again, and unwatched": {"a", true, []event.Event{turn, ended}, []string{"r1/a: files of an earlier conversation, of which nothing is known"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := setUp(t)
+			head := git(t, s.repo, "rev-parse", "HEAD")
+			past := &history.Past{}
+			started := event.Event{Type: event.JobStarted, Job: "a", JobStart: &event.JobStart{Base: head, Workspace: s.repo, Tree: "t"}}
+			for _, e := range append([]event.Event{{Type: event.RunStarted, Run: &event.Run{}}, started}, c.events...) {
+				if e.Commit != nil {
+					e.Commit = &event.Commit{Hash: head}
+				}
+				if err := past.Emit(e); err != nil {
+					t.Fatal(err)
+				}
+			}
+			decided, err := history.Decide(past, history.Order{Do: history.Start{}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			spec := s.wary()
+			spec.ID, spec.Commit = c.id, &tasks.Commit{Branch: "millhand/c"}
+			if c.own {
+				spec.Commit = nil
+			}
+			plan := &tasks.Plan{AllowDirty: true}
+			s.begin(plan, spec) // the preflight has nothing to do with it
+			s.opts.History = decided.Settle()
+			j := NewRun(plan, &s.opts).Job(spec)
+			p, end := j.OpenSite(t.Context())
+			if end != nil {
+				t.Fatalf("open: %+v", *end)
+			}
+			defer s.release(p)
+			j.MarkStart()
+			want(t, "marks", c.want, s.marks())
+		})
+	}
+}
+
 // Rights of programs can only be removed by a sandbox.
 func TestRightsThatNothingCanRemove(t *testing.T) {
 	bash := tasks.AfterUntrusted{Bash: tasks.BashReadonly, Source: "m.yaml:3"}

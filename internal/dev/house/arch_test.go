@@ -111,7 +111,7 @@ func rooms() map[string]room {
 		"tools/file":                      {"internal/files/workspace internal/permission internal/text/figures internal/text/textcut tools/access tools/change tools/cut tools/edit tools/language tools/media tools/outputs tools/patch tools/tool", "files of a workspace; the texts are made below"},
 		"tools/language":                  {"internal/extension/lsp internal/files/workspace internal/permission internal/text/figures internal/text/textcut tools/access tools/tool", "what language servers find; it speaks to none"},
 		"tools/find":                      {"internal/files/workspace internal/gitops/ignore internal/permission internal/text/figures internal/text/textcut tools/access tools/cut tools/search tools/tool", "the tools of searches; the search itself is below"},
-		"tools/untrusted":                 {"internal/permission tools/tool", "what was read and which rights are left; it decides and closes nothing"},
+		"tools/untrusted":                 {"internal/files/pathtree internal/permission tools/tool", "what was read and which rights are left; it decides and closes nothing"},
 		"tools/webfetch":                  {"internal/permission tools/cut tools/media tools/tool tools/web", "pages for a model, by the guarded client"},
 		"tools/websearch":                 {"internal/permission internal/text/textcut tools/tool tools/web", "queries to a search service; it fetches no pages"},
 		"tools/access":                    {"internal/files internal/files/pathtree internal/files/workspace internal/permission internal/text/textcut tools/skill", "paths and the permissions that using them needs; it decides nothing"},
