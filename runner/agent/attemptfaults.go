@@ -44,7 +44,7 @@ func (w *work) unneeded(ctx context.Context) (*event.Hunks, *ending.Stop) {
 	if err != nil {
 		return nil, ending.OfGit(ctx, "find the job's changes", err)
 	}
-	hunks, end := trials.Account(ctx, w.site, w.job.Job, f.Changes)
+	hunks, end := trials.Account(ctx, w.site, w.job.Job, f.Changes, w.trials)
 	w.result.Hunks = hunks
 	if end != nil || hunks == nil || len(hunks.UnneededHunks())+len(hunks.Passing()) == 0 {
 		return nil, end

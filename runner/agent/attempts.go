@@ -34,6 +34,7 @@ type work struct {
 	extensions *extensions
 	reviews    *reviews    // of the changes; nil for none
 	escalation *escalation // to other models
+	trials     trials.Results
 	result     ending.Result
 
 	attemptsBefore int // a follow-up prompt has attempts of its own
@@ -62,7 +63,7 @@ func newWork(j *Job, s *site.Site) *work {
 	if usd := j.History.Charged(); usd > 0 {
 		w.budget.SpentBefore(usd)
 	}
-	w.escalation = newEscalation(w)
+	w.trials, w.escalation = trials.Earlier(j.History.Facts), newEscalation(w)
 	w.escalation.recall()
 	return w
 }

@@ -86,6 +86,23 @@ func TestFaultsOfTheChanges(t *testing.T) {
 	}
 }
 
+// The trials of an attempt are not repeated for the same changes of the next one.
+func TestTrialsOfTheNextAttempt(t *testing.T) {
+	s := setUp(t)
+	spec := s.job("a")
+	spec.Attempts, spec.Verify, spec.Ablate = 2, []tasks.Verify{checks("v", "true")}, tasks.Ablate{Time: time.Minute, Jobs: 2, Unneeded: tasks.UnneededFail}
+	_, r, end := s.works(&tasks.Plan{}, spec, "  - {calls: [{tool: bash, args: {command: touch one}}]}\n  - {text: first}\n"+asked(`<unneeded at="one`, "  - {text: second}\n"))
+	seen := map[string]int{}
+	for _, e := range s.of(event.TrialEnded) {
+		if seen[e.Trial.Key]++; seen[e.Trial.Key] > 1 {
+			t.Errorf("trial %s was repeated", e.Trial.Key)
+		}
+	}
+	if ablations := s.of(event.AblationEnded); end == nil || end.Code != event.CodeUnneeded || len(ablations) != 2 || len(seen) == 0 || r.Hunks == nil || r.Hunks.Unneeded != 1 {
+		t.Errorf("%+v, %d accounts, trials %v, %+v", end, len(ablations), seen, r.Hunks)
+	}
+}
+
 // A path that git would not commit is a fault of its own: the job can go on, and its commit fails.
 func TestPathsThatGitWouldNotCommit(t *testing.T) {
 	s := setUp(t)

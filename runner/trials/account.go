@@ -27,8 +27,9 @@ const (
 const maxBytes = 128 << 20
 
 // Account accounts for the hunks of a job's change. It returns nil for a change without files. What it can't find out, it reports as
-// untried; the stop is that of a job that was ended meanwhile.
-func Account(ctx context.Context, s *site.Site, j *site.Job, cs *state.ChangeSet) (*event.Hunks, *ending.Stop) {
+// untried; the stop is that of a job that was ended meanwhile. It adds the results of its trials to those of the job that are known, and
+// repeats none of them.
+func Account(ctx context.Context, s *site.Site, j *site.Job, cs *state.ChangeSet, known Results) (*event.Hunks, *ending.Stop) {
 	if len(cs.Changes) == 0 {
 		return nil, nil
 	}
@@ -36,7 +37,7 @@ func Account(ctx context.Context, s *site.Site, j *site.Job, cs *state.ChangeSet
 	limit := j.TimeLimit.Within(j.Spec.Ablate.Time)
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	r := newRunner(within, s, j)
+	r := newRunner(within, s, j, known)
 	a := &account{runner: r, job: j}
 	err := a.find(within, s, cs)
 	if closed := r.close(); err == nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/runner/ablation"
+	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tasks"
 )
@@ -32,13 +33,27 @@ type outcome struct {
 	err    error // the context ended, or the machine could not run it
 }
 
+// Results are the names of the verify commands that failed in the trials of a job, by the key of the trial.
+type Results map[string][]string
+
+// Earlier returns the results of the trials that earlier processes have run for a job.
+func Earlier(past *history.Facts) Results {
+	known := Results{}
+	if past != nil {
+		for key, t := range past.Trials {
+			known[key] = t.Failed
+		}
+	}
+	return known
+}
+
 // runner runs trials in checkouts, some concurrently, and knows those that have run. It is used by one goroutine.
 type runner struct {
 	ctx     context.Context //nolint:containedctx // of one account
 	site    *site.Site
 	job     *site.Job
 	verify  []tasks.Verify // that count
-	known   map[string][]string
+	known   Results
 	running map[string]context.CancelFunc
 	done    chan outcome
 	idle    []*site.TrialTree
@@ -47,14 +62,8 @@ type runner struct {
 	err     error // why no more trials can run; the context's if that ended
 }
 
-func newRunner(ctx context.Context, s *site.Site, j *site.Job) *runner {
-	r := &runner{ctx: ctx, site: s, job: j, verify: j.Spec.Verify, known: map[string][]string{}, running: map[string]context.CancelFunc{}, done: make(chan outcome)}
-	if past := j.History.Facts; past != nil {
-		for key, t := range past.Trials {
-			r.known[key] = t.Failed
-		}
-	}
-	return r
+func newRunner(ctx context.Context, s *site.Site, j *site.Job, known Results) *runner {
+	return &runner{ctx: ctx, site: s, job: j, verify: j.Spec.Verify, known: known, running: map[string]context.CancelFunc{}, done: make(chan outcome)}
 }
 
 // of returns the trial of a tree; a check has a number.

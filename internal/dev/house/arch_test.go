@@ -97,7 +97,7 @@ func rooms() map[string]room {
 		"runner/jsprogram":                {"internal/extension internal/extension/jshost internal/files/owner internal/gitops/state internal/permission internal/proc internal/sandbox runner/confinement tasks", "files become a program that a sandbox runs; it knows no sessions"},
 		"runner/ablation":                 {"internal/ecosystem/testcases internal/gitops/state", "which trees are verified follows from a change and results: it runs nothing"},
 		"runner/requests":                 {"internal/event internal/permission/policy internal/text/printable tasks", "what of a message is allowed follows from the task and what was made before; it knows no jobs and forges"},
-		"runner/trials":                   {"internal/event internal/gitops/state internal/text/figures internal/text/textcut runner/ablation runner/ending runner/site tasks", "trials in checkouts of a site, and the account that follows: it decides nothing about the job"},
+		"runner/trials":                   {"internal/event internal/gitops/state internal/text/figures internal/text/textcut runner/ablation runner/ending runner/history runner/site tasks", "trials in checkouts of a site, and the account that follows: it decides nothing about the job"},
 		"runner/trailers":                 {"", "texts of commits, without repositories and plans"},
 		"report":                          {"internal/event internal/text/figures internal/text/jsontext internal/money internal/text/printable internal/text/findings report/packing report/jsonlayout", "a report follows from the events alone"},
 		"report/reportschema":             {"internal/event internal/money report", "a description of the types of a report; it reads none"},
