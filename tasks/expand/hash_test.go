@@ -77,6 +77,11 @@ max_output: 5000
 prices: {script:model.yaml: {input: 0.25, output: 2, tiers: [{above: 200000, input: 1, output: 4}]}}
 providers: {acme: {kind: openai, base_url: "https://ai.example.com/v1", key_env: ACME_KEY, headers: {X-Team: shop}, models: {big: {input: 1, output: 5, window: 100000}}, timeouts: {idle: 5m}, retry: {max_wait: 1h}}}
 tasks: [{id: fix, prompt: Fix it, model: [acme/big, script:model.yaml]}]`},
+	{"keys", "8e5357d4bcdb2297", "0d66fdd2833e9606", `
+providers:
+  acme: {kind: openai, base_url: "https://ai.example.com/v1", key_command: [mint, token], ttl: 5m}
+  filed: {kind: openai, base_url: "https://filed.example.com/v1", token_file: keys/token}
+tasks: [{id: fix, prompt: Fix it}]`},
 	{"agents", "bc002b37ebb14089", "7e9fbbe5a3adb1b8", `
 agents: {checker: {description: Checks, prompt: You check., mode: all, turns: 5, profile: own, effort: low}}
 tasks: [{id: fix, prompt: Fix it, agent: checker}]`},

@@ -58,7 +58,7 @@ func readProviders(v form.Value) ([]form.Definition[Provider], bool) {
 			e.KeyProblem(problem.Quote(name)+" is not a name", "use letters, digits, ., _ and -")
 		default:
 			p := readProvider(e, name)
-			content := tasks.Digest(p.Provider, spelled(p.HeaderTexts), spelled(p.QueryTexts))
+			content := tasks.Digest(p.written(), spelled(p.HeaderTexts), spelled(p.QueryTexts))
 			if len(p.Models) > 0 {
 				content = tasks.Digest(content, p.Models)
 			}
@@ -66,6 +66,14 @@ func readProviders(v form.Value) ([]form.Definition[Provider], bool) {
 		}
 	}
 	return all, ok
+}
+
+// written returns the provider without paths of this machine: workers and resumed runs compare its digest.
+func (p Provider) written() tasks.Provider {
+	if k := p.Key; k != nil {
+		p.Key = &tasks.KeySource{Command: p.command.Written, TTL: k.TTL, File: p.tokenFile}
+	}
+	return p.Provider
 }
 
 // readProvider reads one endpoint.
