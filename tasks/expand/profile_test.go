@@ -8,7 +8,6 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/manifest"
-	"github.com/millhand/millhand/tasks/manifest/profiles"
 )
 
 // ownRules returns the rules that are not a preset's.
@@ -119,25 +118,5 @@ profiles:
 		if got := p.Decide(tt.need); got.Effect != tt.want {
 			t.Errorf("%s %s: %v by %s", tt.need.Permission, tt.need.Subject(), got.Effect, got.Rule)
 		}
-	}
-}
-
-func TestExamplesThatFailAreProblems(t *testing.T) {
-	p := permission.Profile{
-		Name:  "mine",
-		Rules: []permission.Rule{{Permission: "bash", Pattern: "git *", Effect: permission.Allow, Source: "m.yaml:3"}},
-		Examples: []permission.Example{
-			{Effect: permission.Allow, Tool: "bash", Subject: "git status", Source: "m.yaml:7:9"},
-			{Effect: permission.Deny, Tool: "bash", Subject: "git push", Source: "c:m.yaml:8:9"},
-			{Effect: permission.Allow, Tool: "edit", Subject: "a.go", Source: "m.yaml:9:9"},
-		},
-	}
-	got := profiles.CheckExamples(p, func(tool, subject string) permission.Decision { return p.Decide(permission.Need(tool, subject)) })
-	want := []string{
-		`c:m.yaml:8:9: profile mine: bash "git push" is allowed, and the example expects deny: bash: {"git *": allow} (m.yaml:3); change the rules or the example`,
-		`m.yaml:9:9: profile mine: edit "a.go" is denied, and the example expects allow: no rule allows it (profile mine); change the rules or the example`,
-	}
-	if diff := cmp.Diff(want, lines(t, got)); diff != "" {
-		t.Errorf("problems (-want +got):\n%s", diff)
 	}
 }
