@@ -105,6 +105,67 @@ search: {backend: exa, key_env: SEARCH_TOKEN}
 	})
 }
 
+// What is relative to the manifest is something else in another directory, although it is written alike.
+func TestDefinitionsWithPathsOfTwoDirectories(t *testing.T) {
+	text := func(id string) string {
+		return head + `providers: {h: {kind: openai, base_url: "https://h/v1", key_command: [./run.sh]}}
+tools: {t: {description: d, command: [./run.sh]}}
+hooks: {job_end: [{run: [./run.sh]}, {run: "true"}]}
+mcp: {m: {command: [./run.sh]}, n: {command: [n]}}
+lsp: {l: {command: [./run.sh], extensions: [.x]}}
+js: {read: [d]}
+tools_from: [t.js]
+plugins: [./p.js]
+tasks: [{id: ` + id + `, prompt: p}]
+`
+	}
+	files := map[string]string{}
+	for _, name := range []string{"a", "b"} {
+		files[name+"/m.yaml"], files[name+"/n.yaml"] = text(name), text(name+"2")
+		for _, file := range []string{"run.sh", "t.js", "p.js", "d/x"} {
+			files[name+"/"+file] = "#!/bin/sh\n"
+		}
+	}
+	dir := dirWith(t, files)
+	for _, name := range []string{"a", "b"} {
+		if err := os.Chmod(filepath.Join(dir, name, "run.sh"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := Load(t.Context(), []string{"a/m.yaml", "a/n.yaml"}, options(dir)); err != nil {
+		t.Errorf("in one directory: %v", err)
+	}
+	_, err := Load(t.Context(), []string{"a/m.yaml", "b/m.yaml"}, options(dir))
+	var want []string
+	for _, what := range []string{`3:13: the provider "h"`, `4:9: the tool "t"`, `6:7: the MCP server "m"`, `7:7: the language server "l"`, `8:1: the js`, `9:14: the tool file "t.js"`, `10:11: the plugin "./p.js"`} {
+		position, title, _ := strings.Cut(what, ": ")
+		line, _, _ := strings.Cut(position, ":")
+		want = append(want, "b/m.yaml:"+position+": "+title+" differs from the one at a/m.yaml:"+line+"; make them equal, or rename one of them")
+	}
+	if diff := cmp.Diff(want, lines(t, err)); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+	hooks := func(id string) string {
+		return head + "hooks: {job_end: [{run: [./run.sh]}, {run: 'true'}]}\ntasks: [{id: " + id + ", prompt: p}]\n"
+	}
+	for _, name := range []string{"a", "b"} {
+		if err := os.WriteFile(filepath.Join(dir, name, "h.yaml"), []byte(hooks(name)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	plan, err := Load(t.Context(), []string{"a/h.yaml", "b/h.yaml"}, options(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, h := range plan.Hooks {
+		got = append(got, strings.TrimPrefix(h.Command[len(h.Command)-1], dir))
+	}
+	if diff := cmp.Diff([]string{"/a/run.sh", "true", "/b/run.sh"}, got); diff != "" {
+		t.Errorf("hooks (-want +got):\n%s", diff)
+	}
+}
+
 func TestManifestsThatDefineTheSameDifferently(t *testing.T) {
 	shared := `agents: {a: {prompt: x, profile: p}}
 providers: {h: {kind: openai, base_url: "https://h/v1", headers: {A: "${{ env.BUILD }}"}}}

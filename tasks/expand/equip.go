@@ -148,12 +148,15 @@ func planFollow(manifests []*manifest.Manifest) *tasks.Follow {
 
 // gatherHooks resolves the hooks of all manifests.
 func gatherHooks(manifests []*manifest.Manifest) []form.Definition[manifest.Hook] {
-	all := manifest.Gather(manifests, func(m *manifest.Manifest) []form.Definition[manifest.Hook] {
-		for i := range m.Hooks {
-			m.Hooks[i].Is.Manifest = m
+	var all []form.Definition[manifest.Hook]
+	for _, m := range manifests {
+		for _, d := range m.Hooks {
+			d.Is.Manifest = m
+			if !slices.ContainsFunc(all, func(o form.Definition[manifest.Hook]) bool { return o.Digest == d.Digest && o.Paths == d.Paths }) {
+				all = append(all, d)
+			}
 		}
-		return m.Hooks
-	})
+	}
 	total, seen := map[tasks.HookEvent]int{}, map[tasks.HookEvent]int{}
 	for _, d := range all {
 		total[d.Is.On]++

@@ -6,6 +6,7 @@ type Definition[T any] struct {
 	Value  Value
 	Title  string // its name in messages, unique among others
 	Digest string // of its content, the same on every machine
+	Paths  string // what its paths are on this machine
 	Is     T
 }
 

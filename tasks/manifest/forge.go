@@ -44,14 +44,14 @@ func readForges(v form.Value) ([]form.Definition[tasks.Forge], bool) {
 		}
 		first[host] = e
 		f := readForge(e, host)
-		all = append(all, form.Definition[tasks.Forge]{Value: e, Title: "forge " + problem.Quote(host), Digest: tasks.Digest(f), Is: f})
+		all = append(all, form.Definition[tasks.Forge]{Value: e, Title: "forge " + problem.Quote(host), Digest: tasks.Digest(f.written()), Paths: keyPaths(f.Key), Is: f.Forge})
 	}
 	return all, ok
 }
 
 // readForge reads the access to one host. A policy bounds the host as it does those of
 // providers, because the token is sent there.
-func readForge(v form.Value, host string) tasks.Forge {
+func readForge(v form.Value, host string) forge {
 	f := forge{Forge: tasks.Forge{Host: host, Kind: tasks.KindOfHost(host), Source: v.RuleSource()}}
 	v.Refused(policy.Hosts, "the host "+problem.Quote(host), reach.WithPort("https", host))
 	got := f.keys().Read(v)
@@ -65,6 +65,12 @@ func readForge(v form.Value, host string) tasks.Forge {
 		app.KeyProblem("app requires kind: github", "remove it, or use key_command")
 	}
 	f.Key = readKeyCommand(got, f.command, f.ttl, v.Src.Dir)
+	return f
+}
+
+// written returns the access without paths of this machine.
+func (f forge) written() tasks.Forge {
+	f.Key = writtenKey(f.Key, f.command, "")
 	return f.Forge
 }
 

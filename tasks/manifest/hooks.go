@@ -1,6 +1,8 @@
 package manifest
 
 import (
+	"fmt"
+
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
@@ -61,7 +63,7 @@ func readHook(v form.Value, of func(*Hook) form.Table) (form.Definition[Hook], b
 	if h.Workspace {
 		content = tasks.Digest(content, h.writes)
 	}
-	return form.Definition[Hook]{Value: v, Title: "hook " + string(h.On) + " " + content, Digest: content, Is: h}, true // equal ones of several manifests run once
+	return form.Definition[Hook]{Value: v, Title: "hook " + string(h.On) + " " + content, Digest: content, Paths: fmt.Sprint(h.Command), Is: h}, true // equal ones of several manifests run once
 }
 
 func (l *hookLists) keys() form.Table {

@@ -31,3 +31,19 @@ func readKeyCommand(got map[string]form.Value, command programs.Command, ttl tim
 	got["key_command"].Uses().KeyCommand(got["key_command"], command.Written[1:])
 	return &tasks.KeySource{Command: command.Args, Dir: dir, TTL: ttl}
 }
+
+// writtenKey returns a source of keys as the manifest has it, without paths of this machine.
+func writtenKey(k *tasks.KeySource, command programs.Command, file string) *tasks.KeySource {
+	if k == nil {
+		return nil
+	}
+	return &tasks.KeySource{Command: command.Written, TTL: k.TTL, File: file}
+}
+
+// keyPaths are the paths of a source of keys on this machine.
+func keyPaths(k *tasks.KeySource) string {
+	if k == nil {
+		return ""
+	}
+	return fmt.Sprint(k.Command, k.Dir, k.File)
+}

@@ -162,7 +162,7 @@ func (s LanguageServer) define(v form.Value, k knownServer) form.Definition[Lang
 		s.Initialization, _ = json.Marshal(s.initialization)
 	}
 	content := tasks.Digest(s.Written.digest(), s.Extensions, string(s.Initialization), s.IfFound)
-	return form.Definition[LanguageServer]{Value: v, Title: "language server " + problem.Quote(s.Name), Digest: content, Is: s}
+	return form.Definition[LanguageServer]{Value: v, Title: "language server " + problem.Quote(s.Name), Digest: content, Paths: s.Written.paths(), Is: s}
 }
 
 // fileExtension is the form of an extension of file names.

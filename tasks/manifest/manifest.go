@@ -215,7 +215,7 @@ func Gather[T any](manifests []*Manifest, of func(*Manifest) []form.Definition[T
 			case !twice:
 				first[d.Title] = d
 				all = append(all, d)
-			case before.Digest != d.Digest:
+			case before.Digest != d.Digest || before.Paths != d.Paths:
 				d.Value.KeyProblem(fmt.Sprintf("the %s differs from the one at %s", d.Title, before.Value.RuleSource()), "make them equal, or rename one of them")
 			}
 		}

@@ -85,7 +85,7 @@ func readServer(v form.Value) form.Definition[MCPServer] {
 	if s.Follow {
 		content = tasks.Digest(content, "follow_changes")
 	}
-	return form.Definition[MCPServer]{Value: v, Title: "MCP server " + problem.Quote(s.Name), Digest: content, Is: s}
+	return form.Definition[MCPServer]{Value: v, Title: "MCP server " + problem.Quote(s.Name), Digest: content, Paths: s.Written.paths(), Is: s}
 }
 
 // The timeouts of servers without one in the manifest.

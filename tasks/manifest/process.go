@@ -87,6 +87,12 @@ func (p *Process) digest() string {
 	return tasks.Digest(p.program.Written, spelled(p.Environment), written(p.reads), written(p.writes), p.network, p.cache)
 }
 
+// paths are those of this machine.
+func (p *Process) paths() string {
+	is := p.read()
+	return fmt.Sprint(is.Command, is.Read, is.Write)
+}
+
 // envReference is OpenCode's form of a variable of the environment.
 var envReference = regexp.MustCompile(`\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
 

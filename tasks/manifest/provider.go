@@ -62,7 +62,7 @@ func readProviders(v form.Value) ([]form.Definition[Provider], bool) {
 			if len(p.Models) > 0 {
 				content = tasks.Digest(content, p.Models)
 			}
-			all = append(all, form.Definition[Provider]{Value: e, Title: "provider " + problem.Quote(name), Digest: content, Is: p})
+			all = append(all, form.Definition[Provider]{Value: e, Title: "provider " + problem.Quote(name), Digest: content, Paths: keyPaths(p.Key), Is: p})
 		}
 	}
 	return all, ok
@@ -70,9 +70,7 @@ func readProviders(v form.Value) ([]form.Definition[Provider], bool) {
 
 // written returns the provider without paths of this machine: workers and resumed runs compare its digest.
 func (p Provider) written() tasks.Provider {
-	if k := p.Key; k != nil {
-		p.Key = &tasks.KeySource{Command: p.command.Written, TTL: k.TTL, File: p.tokenFile}
-	}
+	p.Key = writtenKey(p.Key, p.command, p.tokenFile)
 	return p.Provider
 }
 

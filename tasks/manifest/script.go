@@ -77,7 +77,7 @@ func readToolFile(v form.Value) (form.Definition[tasks.ScriptFile], bool) {
 		v.Problem(problem.Quote(f.Name)+" is not a tool file", "write the path of a .ts or .js file, or of a directory")
 		ok = false
 	}
-	return form.Definition[tasks.ScriptFile]{Value: v, Title: "tool file " + problem.Quote(f.Name), Digest: tasks.Digest(f.Name), Is: f}, ok
+	return form.Definition[tasks.ScriptFile]{Value: v, Title: "tool file " + problem.Quote(f.Name), Digest: tasks.Digest(f.Name), Paths: f.Path, Is: f}, ok
 }
 
 // readPlugin reads an entry of plugins: a path, or a mapping.
@@ -98,7 +98,7 @@ func readPlugin(v form.Value) (form.Definition[tasks.ScriptFile], bool) {
 	}
 	f := p.ScriptFile
 	ok = ok && !v.Refused(policy.Extensions, "the plugin "+problem.Quote(f.Name), f.Name)
-	return form.Definition[tasks.ScriptFile]{Value: v, Title: "plugin " + problem.Quote(f.Name), Digest: tasks.Digest(f.Name, f.Options, f.Optional), Is: f}, ok
+	return form.Definition[tasks.ScriptFile]{Value: v, Title: "plugin " + problem.Quote(f.Name), Digest: tasks.Digest(f.Name, f.Options, f.Optional), Paths: f.Path, Is: f}, ok
 }
 
 // readPluginPath reads the path of a plugin: a file, or a directory with a package.json.
@@ -130,7 +130,7 @@ func readScripts(v form.Value) ([]form.Definition[Scripts], bool) {
 	s.Keys().Read(v)
 	s.Process = s.Written.read()
 	content := tasks.Digest(s.Written.digest(), s.Runtime, s.CallTimeout, s.HookTimeout)
-	return []form.Definition[Scripts]{{Value: v, Title: "js", Digest: content, Is: s}}, true
+	return []form.Definition[Scripts]{{Value: v, Title: "js", Digest: content, Paths: s.Written.paths(), Is: s}}, true
 }
 
 // Keys are the keys of js, which set its fields.

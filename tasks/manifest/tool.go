@@ -60,7 +60,7 @@ func readTool(v form.Value) form.Definition[tasks.CustomTool] {
 	if t.Workspace {
 		content = tasks.Digest(content, t.writes)
 	}
-	return form.Definition[tasks.CustomTool]{Value: v, Title: "tool " + problem.Quote(t.Name), Digest: content, Is: t.CustomTool}
+	return form.Definition[tasks.CustomTool]{Value: v, Title: "tool " + problem.Quote(t.Name), Digest: content, Paths: fmt.Sprint(t.Command), Is: t.CustomTool}
 }
 
 var toolsForm = form.MapOf("NAME", form.TypeOf((*customTool).keys), readTools)
