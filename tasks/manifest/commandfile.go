@@ -38,9 +38,7 @@ func readCommands(v form.Value) ([]*commandFile, bool) {
 	for _, e := range entries {
 		c := &commandFile{name: e.Key.Value, src: e.Src}
 		c.own().Read(e)
-		if c.prompt = strings.TrimSpace(c.prompt); c.prompt == "" {
-			ok = false // required
-		}
+		c.prompt = strings.TrimSpace(c.prompt)
 		all = append(all, c)
 	}
 	return all, ok
@@ -163,7 +161,7 @@ func (t *Task) resolveCommand() {
 }
 
 func (t *Task) useCommand(c *commandFile) {
-	if c.Report(t.Src.Found); len(c.Faults) > 0 {
+	if c.Report(t.Src.Found); len(c.Faults) > 0 || c.prompt == "" { // which is reported where it is written
 		return
 	}
 	arguments := ""
@@ -207,11 +205,7 @@ func expandCommand(body, arguments string) string {
 			highest = max(highest, n)
 		}
 	}
-	switch {
-	case len(all) > 0:
-	case arguments == "":
-		return body
-	default:
+	if len(all) == 0 && arguments != "" {
 		return body + "\n\n" + arguments
 	}
 	return placeholder.ReplaceAllStringFunc(body, func(found string) string {
