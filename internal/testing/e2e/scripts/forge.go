@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/millhand/millhand/internal/testing/forgetest"
+	"github.com/millhand/millhand/internal/testing/gittest"
 )
 
 // forgeKey is the key of a script's forge.
@@ -76,7 +77,9 @@ func populate(ts *testscript.TestScript, s *forgetest.Server, kind, below string
 		}
 		return strings.TrimSpace(string(out))
 	}
-	s.Commit = func(c forgetest.Commit) (string, error) { return commitAsForge(filepath.Join(dir, c.Repo+".git"), c) }
+	s.Commit = func(c forgetest.Commit) (string, error) {
+		return gittest.CommitAsForge(filepath.Join(dir, c.Repo+".git"), c.Branch, c.Parent, c.Message, c.Files, c.Deleted)
+	}
 	s.Message = func(repo, sha string) (message, parent string) {
 		out, err := exec.Command("git", "-C", filepath.Join(dir, repo+".git"), "log", "-1", "--format=%P%n%B", sha).Output()
 		if err != nil {

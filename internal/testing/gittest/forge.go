@@ -1,4 +1,4 @@
-package scripts
+package gittest
 
 import (
 	"bytes"
@@ -7,13 +7,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-
-	"github.com/millhand/millhand/internal/testing/forgetest"
 )
 
-// commitAsForge makes a commit in a bare repository as GitHub does: by its own committer and
+// CommitAsForge makes a commit in a bare repository as GitHub does, and returns its hash: by its own committer and
 // with a signature, which is not valid. With a file no-signature in the repository it is unsigned.
-func commitAsForge(repo string, c forgetest.Commit) (string, error) {
+func CommitAsForge(repo, branch, parent, message string, files map[string]string, deleted []string) (string, error) {
 	index := filepath.Join(repo, "forge-index")
 	defer os.Remove(index)
 	git := func(stdin string, args ...string) (string, error) {
@@ -27,18 +25,18 @@ func commitAsForge(repo string, c forgetest.Commit) (string, error) {
 		}
 		return strings.TrimSpace(string(out)), err
 	}
-	if _, err := git("", "read-tree", c.Parent); err != nil {
+	if _, err := git("", "read-tree", parent); err != nil {
 		return "", err
 	}
 	var entries strings.Builder
-	for path, content := range c.Files {
+	for path, content := range files {
 		blob, err := git(content, "hash-object", "-w", "--stdin")
 		if err != nil {
 			return "", err
 		}
 		fmt.Fprintf(&entries, "100644 %s\t%s\n", blob, path)
 	}
-	for _, path := range c.Deleted {
+	for _, path := range deleted {
 		fmt.Fprintf(&entries, "0 %040d\t%s\n", 0, path)
 	}
 	if _, err := git(entries.String(), "update-index", "--index-info"); err != nil {
@@ -49,14 +47,14 @@ func commitAsForge(repo string, c forgetest.Commit) (string, error) {
 		return "", err
 	}
 	signature := "gpgsig -----BEGIN PGP SIGNATURE-----\n \n test\n -----END PGP SIGNATURE-----\n"
-	if exists(filepath.Join(repo, "no-signature")) {
+	if _, err := os.Stat(filepath.Join(repo, "no-signature")); err == nil {
 		signature = ""
 	}
 	const by = "1800000000 +0000\n"
-	commit, err := git(fmt.Sprintf("tree %s\nparent %s\nauthor mill <mill@forge.example> %scommitter GitHub <noreply@github.com> %s%s\n%s", tree, c.Parent, by, by, signature, c.Message), "hash-object", "-t", "commit", "-w", "--stdin")
+	commit, err := git(fmt.Sprintf("tree %s\nparent %s\nauthor mill <mill@forge.example> %scommitter GitHub <noreply@github.com> %s%s\n%s", tree, parent, by, by, signature, message), "hash-object", "-t", "commit", "-w", "--stdin")
 	if err != nil {
 		return "", err
 	}
-	_, err = git("", "update-ref", "refs/heads/"+c.Branch, commit, c.Parent)
+	_, err = git("", "update-ref", "refs/heads/"+branch, commit, parent)
 	return commit, err
 }
