@@ -19,6 +19,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
+	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/opened"
@@ -37,6 +38,9 @@ type stage struct {
 	t    *testing.T
 	repo string
 	opts Options
+
+	forge   func(url string) (*forge.Client, forge.Path, error) // see onForge; nil for none
+	checked func()                                              // is called after the preflight of a job that is reverted or rebased; nil for nothing
 
 	mu     sync.Mutex
 	events []event.Event
@@ -89,7 +93,7 @@ func (s *stage) run(ctx context.Context, plan *tasks.Plan) event.Exit {
 func (s *stage) checks(plan *tasks.Plan) {
 	s.t.Helper()
 	var err error
-	if s.opts.Preflight, err = preflight.Check(s.t.Context(), plan, preflight.Options{Git: s.opts.Git, History: s.opts.History}); err != nil {
+	if s.opts.Preflight, err = preflight.Check(s.t.Context(), plan, preflight.Options{Git: s.opts.Git, History: s.opts.History, Forge: s.forge}); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -98,7 +102,7 @@ func (s *stage) checks(plan *tasks.Plan) {
 func (s *stage) begin(plan *tasks.Plan, spec tasks.Job) *job {
 	s.t.Helper()
 	plan.Jobs = []tasks.Job{spec}
-	ready, err := preflight.Check(s.t.Context(), plan, preflight.Options{Git: s.opts.Git, Mirrors: filepath.Join(s.opts.Work, "mirrors")})
+	ready, err := preflight.Check(s.t.Context(), plan, preflight.Options{Git: s.opts.Git, Mirrors: filepath.Join(s.opts.Work, "mirrors"), Forge: s.forge})
 	if err != nil {
 		s.t.Fatal(err)
 	}
