@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -53,6 +54,9 @@ func TestThePhasesOfAJob(t *testing.T) {
 			j.Commit.Include = []string{"setup"}
 			j.Setup = []string{"echo x > by-setup"}
 		}, "prepare setup baseline session!", event.Policy, true, ""},
+		"a program is missing": {func(j *tasks.Job) {
+			j.Verify = []tasks.Verify{{Name: "v", Run: "no-such-program-4711", Time: time.Minute}}
+		}, "prepare setup baseline!", event.Error, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := setUp(t)
@@ -78,6 +82,29 @@ func TestThePhasesOfAJob(t *testing.T) {
 				t.Errorf("the worktree is left: %v", err)
 			}
 		})
+	}
+}
+
+// The final message that can't be written fails a job that has passed, and is a warning of one that has not: its own reason counts.
+func TestAFinalMessageThatCantBeWritten(t *testing.T) {
+	for verify, reason := range map[string]string{"true": "write the final message to d/out.txt: ", "echo no; false": "verify v failed after 1 attempt: no"} {
+		s := setUp(t)
+		s.opts.Redact = redact.New(nil)
+		s.opts.Equipment.OpenModel = plays(t, strings.Replace(writes, "content: x", "content: "+token, 1))
+		spec, dir := s.job("a"), t.TempDir()
+		writeFile(t, filepath.Join(dir, "d"), "in the way")
+		spec.Output = tasks.OutputFile{Dir: dir, Path: "d/out.txt"}
+		spec.Verify = []tasks.Verify{{Name: "v", Run: verify, Time: time.Minute}}
+		if verify == "true" {
+			s.opts.Equipment.OpenModel = plays(t, writes)
+		}
+		end := s.begin(&tasks.Plan{}, spec).execute(t.Context())
+		if end.Outcome != event.Failed || !strings.HasPrefix(end.Reason, reason) || end.FinalMessage != "ok" || end.OutputFile != "" {
+			t.Errorf("%+v", end)
+		}
+		if failed := verify != "true"; strings.Contains(s.warnings(), "write the final message to d/out.txt: ") != failed || strings.Contains(s.warnings(), "the changes contain secrets") != failed {
+			t.Errorf("%s: warnings %s", verify, s.warnings())
+		}
 	}
 }
 

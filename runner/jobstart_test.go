@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/forge"
+	"github.com/millhand/millhand/runner/publish"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -43,7 +45,14 @@ func TestTheStartOfAJobHasHowItLands(t *testing.T) {
 			j.Commit.Author, j.Commit.Sign, j.Commit.IfExists = tasks.Person{Name: "A", Email: "a@example.com"}, tasks.SignSSH, tasks.ReplaceIfExists
 		}, &event.Landing{Branch: "millhand/a", Remote: "REMOTE", Author: "A <a@example.com>", Sign: "ssh", Exists: string(tasks.ReplaceIfExists)}, false},
 		"in place": {func(_ *stage, _ *tasks.Plan, j *tasks.Job) { j.Commit.Branch = tasks.CurrentBranch }, &event.Landing{Branch: "main", OnBase: true, Remote: "REMOTE"}, false},
-		"nothing":  {func(_ *stage, _ *tasks.Plan, j *tasks.Job) { j.Commit = nil }, nil, true},
+		"a pull request from a fork, which a later process publishes": {func(_ *stage, _ *tasks.Plan, j *tasks.Job) {
+			j.Later = &tasks.Later{Publish: tasks.PublishPR, Comment: &tasks.Comment{Number: 4, Inline: true}, Pull: &tasks.PullRequest{
+				Base: "main", Title: "T", Body: "B", Fork: "me/web", Draft: true, Labels: []string{"l"}, Reviewers: []string{"r"}, Assignees: []string{"x"}, IfExists: tasks.AppendIfExists,
+			}}
+		}, &event.Landing{Branch: "millhand/a", Remote: "REMOTE", PullRequest: &event.PullRequestSpec{
+			Fork: "me/web", Base: "main", Title: "T", Body: "B", Draft: true, Labels: []string{"l"}, Reviewers: []string{"r"}, Assignees: []string{"x"}, Exists: string(tasks.AppendIfExists),
+		}}, false},
+		"nothing": {func(_ *stage, _ *tasks.Plan, j *tasks.Job) { j.Commit = nil }, nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := setUp(t)
@@ -60,6 +69,18 @@ func TestTheStartOfAJobHasHowItLands(t *testing.T) {
 			}
 			if diff := cmp.Diff(c.want, got.Landing); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if later := spec.Later; later != nil {
+				want := &event.Later{Publish: string(later.Publish), Remote: got.Landing.Remote, Comment: &event.CommentSpec{Number: 4, Inline: true}}
+				if diff := cmp.Diff(want, got.Later); diff != "" {
+					t.Errorf("later (-want +got):\n%s", diff)
+				}
+				j.Start.Pull = publish.Target{Base: "dev", Fork: publish.Fork{Path: forge.Path{Owner: "you", Name: "web"}}} // what the forge has
+				if pull := j.landing(p).PullRequest; pull.Fork != "you/web" || pull.Base != "dev" {
+					t.Errorf("the forge's: %+v", pull)
+				}
+			} else if got.Later != nil {
+				t.Errorf("later %+v", got.Later)
 			}
 			if c.remote != (got.Remote != "") || c.want != nil && c.want.Remote == "" {
 				t.Errorf("the remote is %q, of %s", got.Remote, url)

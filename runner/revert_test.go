@@ -3,12 +3,15 @@ package runner
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/runner/history"
+	"github.com/millhand/millhand/runner/savedsession"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -33,6 +36,9 @@ func (s *stage) reverts(plan *tasks.Plan, to history.Revert) (Reverted, error) {
 	}
 	s.events = nil
 	s.checks(plan)
+	if s.checked != nil {
+		s.checked()
+	}
 	return Revert(s.t.Context(), plan, s.opts)
 }
 
@@ -142,5 +148,170 @@ func TestRevertToALostState(t *testing.T) {
 	}
 	if _, err := Revert(t.Context(), &tasks.Plan{}, s.opts); err == nil || err.Error() != "job a is not in the plan" {
 		t.Errorf("another plan: %v", err)
+	}
+}
+
+// leaks is a session whose first turn writes a secret, which its second turn removes.
+const leaks = "  - {calls: [{tool: write, args: {filePath: a, content: " + token + "}}]}\n" +
+	"  - {calls: [{tool: write, args: {filePath: a, content: clean}}]}\n  - {text: ok}\n"
+
+// A state that can't be committed changes neither the branch nor, where it is checked out, the tree.
+func TestRevertToAStateThatCantBeCommitted(t *testing.T) {
+	for name, checkedOut := range map[string]bool{"a branch": false, "a branch that is checked out": true} {
+		t.Run(name, func(t *testing.T) {
+			s := setUp(t)
+			s.opts.Redact = redact.New(nil)
+			s.opts.Equipment.OpenModel = plays(t, leaks)
+			plan := &tasks.Plan{Parallel: 1, Jobs: []tasks.Job{s.job("a")}}
+			if exit := s.run(t.Context(), plan); exit != event.ExitOK {
+				t.Fatalf("exit %d: %v", exit, s.ends())
+			}
+			if checkedOut {
+				git(t, s.repo, "checkout", "-q", "millhand/a")
+			}
+			before, first := git(t, s.repo, "rev-parse", "millhand/a"), s.events
+			run, err := savedsession.RevertTo(s.past(), s.opts.Dir.Path(), "a", 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = s.reverts(plan, run.Job("a").Intent.(history.Revert))
+			if err == nil || !strings.HasPrefix(err.Error(), "the files of turn 1 can't be committed: the changes contain secrets") {
+				t.Errorf("%v", err)
+			}
+			if git(t, s.repo, "rev-parse", "millhand/a") != before || git(t, s.repo, "status", "--porcelain") != "" || git(t, s.repo, "show", "millhand/a:a") != "clean" || len(s.of(event.Reverted)) > 0 {
+				t.Errorf("status %q, events %v", git(t, s.repo, "status", "--porcelain"), s.events)
+			}
+			if list := git(t, s.repo, "worktree", "list"); strings.Contains(list, "\n") {
+				t.Errorf("worktrees left: %s", list)
+			}
+			// The state after its last turn is that of the branch: nothing is added.
+			s.events = first
+			if run, err = savedsession.RevertTo(s.past(), s.opts.Dir.Path(), "a", 3); err != nil {
+				t.Fatal(err)
+			}
+			done, err := s.reverts(plan, run.Job("a").Intent.(history.Revert))
+			if diff := cmp.Diff(Reverted{Job: "a", Turn: 3, Files: []string{}, Branch: "millhand/a", Previous: before}, done); err != nil || diff != "" || git(t, s.repo, "rev-parse", "millhand/a") != before {
+				t.Errorf("%v (-want +got):\n%s", err, diff)
+			}
+		})
+	}
+}
+
+// Work in progress stays that: a commit that reverts some of it has the limit that the job exceeded.
+func TestRevertOfWorkInProgress(t *testing.T) {
+	s := setUp(t)
+	s.opts.Equipment.OpenModel = plays(t, leaks)
+	spec := s.job("a")
+	spec.Commit.WIP, spec.Limits.Turns = true, 2
+	plan := &tasks.Plan{Parallel: 1, Jobs: []tasks.Job{spec}}
+	if exit := s.run(t.Context(), plan); exit != event.ExitLimit {
+		t.Fatalf("exit %d: %v", exit, s.ends())
+	}
+	done, err := s.reverts(plan, history.Revert{})
+	message := git(t, s.repo, "log", "-1", "--format=%B", "millhand/a")
+	if err != nil || done.Commit == "" || !strings.HasPrefix(message, "wip: a: revert to turn 0") || !strings.Contains(message, "\nMillhand-Outcome: limit") {
+		t.Errorf("%+v, %v: %s", done, err, message)
+	}
+}
+
+// The repository of a copied directory is in the report directory, where its branch is reverted.
+func TestRevertOfACopy(t *testing.T) {
+	s := setUp(t)
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "b"), "one\n")
+	s.opts.Equipment.OpenModel = plays(t, writes)
+	spec := s.job("a")
+	spec.Repo = tasks.Repo{Name: "copy", Kind: tasks.RepoCopy, Dir: dir}
+	plan := &tasks.Plan{Parallel: 1, Jobs: []tasks.Job{spec}}
+	if exit := s.run(t.Context(), plan); exit != event.ExitOK {
+		t.Fatalf("exit %d: %v", exit, s.ends())
+	}
+	repo, before := s.of(event.JobStarted)[0].JobStart.Repository, s.of(event.Committed)[0].Commit.Hash
+	done, err := s.reverts(plan, history.Revert{})
+	after := git(t, repo, "rev-parse", "millhand/a")
+	want := Reverted{Job: "a", Files: []string{"a"}, Branch: "millhand/a", Commit: after, Previous: before}
+	if diff := cmp.Diff(want, done); err != nil || diff != "" || git(t, repo, "rev-parse", "millhand/a^") != before || git(t, repo, "ls-tree", "--name-only", "millhand/a") != "b" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+// A revert that fails has its reason, and changes neither the branch nor the tree.
+func TestRevertThatFails(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(s *stage) // after the preflight
+		own    bool
+		out    bool // the branch is checked out
+		reason string
+	}{
+		"no worktree": {change: func(s *stage) { s.inTheWay(filepath.Join(s.opts.Work, "trees")) }, reason: "prepare the workspace"},
+		"no sandbox":  {change: func(s *stage) { s.inTheWay(filepath.Join(s.opts.Work, "home")) }, own: true, reason: "create a private directory"},
+		"no copies of what is replaced": {
+			change: func(s *stage) { s.inTheWay(filepath.Join(s.opts.Dir.Path(), "replaced")) }, own: true, reason: "replaced",
+		},
+		"a base that is lost":               {change: func(s *stage) { s.loses("main^{tree}") }, out: true, reason: "object not found"},
+		"a tip that is lost":                {change: func(s *stage) { s.losesPacks() }, out: true, reason: "commit in "},
+		"a tip that is lost, in a worktree": {change: func(s *stage) { s.losesPacks() }, reason: "read commit "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := setUp(t)
+			writeFile(t, filepath.Join(s.repo, "b"), "one\n")
+			git(t, s.repo, "add", "-A")
+			git(t, s.repo, "commit", "-q", "-m", "file")
+			s.opts.Equipment.OpenModel = plays(t, writes)
+			spec := s.job("a")
+			if c.own {
+				spec.Commit = nil
+			}
+			plan := &tasks.Plan{Parallel: 1, Jobs: []tasks.Job{spec}}
+			if exit := s.run(t.Context(), plan); exit != event.ExitOK {
+				t.Fatalf("exit %d: %v", exit, s.ends())
+			}
+			if c.out {
+				git(t, s.repo, "checkout", "-q", "millhand/a")
+			}
+			before := s.present()
+			s.checked = func() { c.change(s) }
+			done, err := s.reverts(plan, history.Revert{})
+			if err == nil || !strings.Contains(err.Error(), c.reason) || done.Commit != "" || len(s.of(event.Reverted)) > 0 {
+				t.Errorf("%+v, %v", done, err)
+			}
+			if diff := cmp.Diff(before, s.present()); diff != "" {
+				t.Errorf("changed (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+// present returns the stage's files, and where the branch of its job is, also of a repository that has lost objects.
+func (s *stage) present() map[string]string {
+	all := map[string]string{}
+	for _, name := range []string{"a", "b", ".git/HEAD", ".git/refs/heads/millhand/a"} {
+		text, _ := os.ReadFile(filepath.Join(s.repo, name))
+		all[name] = string(text)
+	}
+	return all
+}
+
+// inTheWay puts a file where a directory is needed.
+func (s *stage) inTheWay(name string) {
+	s.t.Helper()
+	if err := os.RemoveAll(name); err != nil {
+		s.t.Fatal(err)
+	}
+	writeFile(s.t, name, "in the way")
+}
+
+// losesPacks removes the objects of commits that the stage's runs have made.
+func (s *stage) losesPacks() {
+	s.t.Helper()
+	s.inTheWay(filepath.Join(s.repo, ".git", "objects", "pack"))
+}
+
+// loses removes an object of the stage's repository.
+func (s *stage) loses(rev string) {
+	s.t.Helper()
+	hash := git(s.t, s.repo, "rev-parse", rev)
+	if err := os.Remove(filepath.Join(s.repo, ".git", "objects", hash[:2], hash[2:])); err != nil {
+		s.t.Fatal(err)
 	}
 }
