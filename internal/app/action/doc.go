@@ -1,10 +1,11 @@
-// Package action implements the GitHub action's interface to GitHub: inputs from the
-// environment, the command line that they result in, and outputs, step summary and
-// annotations of a report. It escapes all of them, so that text of a model, a tool or
-// a repository can't issue workflow commands.
+// Package action implements the GitHub action's interface to GitHub: inputs from the environment, the manifests
+// and the command line that they result in, and outputs, step summary and annotations of a report. It escapes all
+// of them, so that text of a model, a tool or a repository can't issue workflow commands.
 //
 // The forms are those of the runner (github.com/actions/runner: ActionCommand.cs
 // for the log, FileCommandManager.cs for the files).
 //
-// The package runs nothing, and does not read the environment, the clock or keys.
+// The package runs nothing, and does not read the environment, the clock or keys. The only file that it writes is
+// the manifest of an input prompt ([Inputs.Manifests]). Runs outside of the action have the same annotations
+// (package result).
 package action

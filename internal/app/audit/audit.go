@@ -1,5 +1,6 @@
-// Package audit verifies the evidence of a saved run: its events and files, the commits in repositories, and the signature. It writes
-// nothing in the report directory; what the evidence has to be is decided by package report/evidence.
+// Package audit verifies the evidence of a saved run: its events and files, the commits in repositories, which it
+// fetches if they are elsewhere, and the signature. It writes nothing in the report directory; what the evidence
+// has to be is decided by package report/evidence.
 package audit
 
 import (

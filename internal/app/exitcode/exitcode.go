@@ -1,4 +1,5 @@
-// Package exitcode knows the exit code of every error that ends a command. It neither prints errors nor exits.
+// Package exitcode knows the exit code of every error of a use case, and of a signal that ended it. It neither
+// prints errors nor exits.
 package exitcode
 
 import (

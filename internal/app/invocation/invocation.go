@@ -1,5 +1,6 @@
-// Package invocation has the options of a run: what the flags of a command line set, and what a saved run was started with. It loads no
-// manifest and runs nothing.
+// Package invocation has the options of a run, among them those of package load: what the flags of a command line
+// set ([Options]), and what a saved run was started with ([Of], [Resumed]). It loads no manifest and runs nothing:
+// packages checks and runs do, with these options.
 package invocation
 
 import (

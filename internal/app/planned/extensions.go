@@ -1,5 +1,6 @@
-// Package planned describes what a plan will start and write, as documents and as text, and which of its work would be lost or is
-// impossible. It starts nothing, and makes no plan.
+// Package planned describes the programs that a plan will start ([Extensions]) and what they may write
+// ([PrintGrants]), as documents and as text, and which of its work would be lost or is impossible ([NoteOnRunner],
+// [NoteProfiles]). It starts nothing, and makes no plan.
 package planned
 
 import (

@@ -1,4 +1,5 @@
-// Package policies has what becomes of permission rules: decisions on calls, and the tests of examples. It runs no tool.
+// Package policies decides calls by the rules of profiles and policies without making them: for `millhand policy
+// explain`, and for the examples in policies, which `millhand policy test` and each run check. It runs no tool.
 package policies
 
 import (

@@ -1,5 +1,5 @@
-// Package world has what a use case gets from its process: streams, variables, the clock, and
-// the directories, credentials of git and secrets that follow from these alone. It reads no
+// Package world has what a use case gets from its process: streams, variables, the clock, and what follows from
+// these: directories, credentials of git and, with the names in a plan, secrets ([World.Redactor]). It reads no
 // variable of the process itself, runs nothing, and knows no command.
 package world
 

@@ -1,5 +1,6 @@
-// Package outlook shows what a run of a plan would do: its jobs, which of them would not start, and what they may cost and reach.
-// It runs nothing, and changes neither repositories nor forges.
+// Package outlook shows what a run of a plan would do (`millhand plan`): its jobs, which of them would not start,
+// by package preflight, and what they may cost and reach. [Validate] checks manifests without that (`millhand
+// validate`). It runs nothing, and changes neither repositories nor forges.
 package outlook
 
 import (

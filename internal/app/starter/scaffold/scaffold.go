@@ -1,5 +1,7 @@
-// Package scaffold writes the first files of a project: a manifest that fits it or that is converted from OpenCode's configuration, the
-// files of a CI system, or an example. What is in the files is decided by package starter.
+// Package scaffold writes the first files of a project: a manifest that fits it or that is converted from
+// OpenCode's configuration, the files of a CI system, or an example. It validates a manifest that it has
+// converted, as `millhand validate` does (package outlook). It decides nothing about what the files contain:
+// packages starter and opencode do.
 package scaffold
 
 import (
