@@ -1,7 +1,6 @@
-// Package report folds the events of a run into a [Report] and writes it as report.json. The fold
+// Package report folds the events of a run into a [Report] and encodes it as JSON, as report.json has it. The fold
 // is pure: the same events result in the same bytes, during the run, after it, and from a stream that was
-// truncated by a kill. [Merge] merges the streams of several runs, for example of
-// the shards of a plan.
+// truncated by a kill. [Merge] merges the streams of several runs, for example of the shards of a plan.
 //
 // The JSON form of Report is a stable interface; package reportschema has its specification. Other formats are
 // packages below this one. Text of models, tools and repositories is untrusted: each format escapes it.

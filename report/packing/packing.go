@@ -1,6 +1,6 @@
-// Package packing compresses texts in memory. The first text of a [Packer] is the dictionary of the others, which should resemble
-// it. The package knows nothing of what the texts are, and only the packer that has compressed a text can decompress it:
-// nothing is stored.
+// Package packing compresses texts in memory. The first text of a [Packer] is the dictionary of the others, which
+// should resemble it. Package report compresses the jobs of large runs with it, but it knows nothing of what the
+// texts are, and only the packer that has compressed a text can decompress it: nothing is stored.
 package packing
 
 import (

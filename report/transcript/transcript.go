@@ -1,6 +1,7 @@
-// Package transcript combines what the journal and the report have of a session, and writes it for people: as text for a
-// terminal and as Markdown, with the first and the last lines of long texts. Texts of models, tools and repositories have no effect on a
-// terminal, and are in code blocks and code spans in Markdown. It reads no files.
+// Package transcript combines what the journal and the report have of a session, and writes it for people: as text
+// for a terminal and as Markdown, with the first and the last lines of long texts. Texts of models, tools and
+// repositories have no effect on a terminal, and are in code blocks and code spans in Markdown. It reads no files.
+// Sessions do not write transcripts, but journals.
 package transcript
 
 import (

@@ -1,4 +1,5 @@
-// Package template has texts and conditions with variables: it parses them, and fills them in
-// or decides them for one job. Which keys of a manifest have them, and what the variables of a
-// job are, is left to others, except those of a CI's event, whose file it reads ([EventOf]).
+// Package template has texts and conditions with variables: it has the forms (package form) that parse them as
+// values of keys, finds what a text mentions ([tasks.Mention]), and fills texts in or decides conditions for one
+// job. It knows neither which keys of a manifest have them (package manifest) nor the variables of a job (package
+// expand), except those of a CI's event, whose file it reads ([EventOf]).
 package template

@@ -1,5 +1,6 @@
-// Package access resolves the paths that models name, and lists the permissions that using them needs. It decides
-// nothing. It looks at directories, to suggest names, and reads and writes no file.
+// Package access resolves the paths that models name, and lists the permissions that using them needs; the files
+// of allowed skills may be read. [Scratch] has the private directories of commands. It decides nothing. It looks
+// at directories, to suggest names, and reads and writes no file.
 package access
 
 import (

@@ -1,5 +1,6 @@
-// Package language has what language servers do for a session: the tool lsp, and the errors that they find after an edit.
-// It neither starts nor speaks to servers: package extension does.
+// Package language has what language servers do for a session: the tool lsp, and the errors that they find after
+// an edit. It neither starts servers nor speaks their protocol: package extension does, by the functions of
+// [Servers], whose results are values of package lsp.
 package language
 
 import (

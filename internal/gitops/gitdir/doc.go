@@ -6,7 +6,8 @@
 // are those of git: a lock beside the file, compare-and-swap of references, fsync,
 // and a rename.
 //
-// Repositories of a kind that it does not know are refused with an
-// UnsupportedError: SHA-256, partial clones, reftable. The package knows neither commits that are to be made nor remotes,
-// and objects have a package of their own.
+// Repositories of a kind that it does not know are refused with an UnsupportedError: SHA-256, partial clones,
+// reftable. The package knows neither commits that are to be made nor remotes. Objects are read by package
+// objectdb, which a [Dir] opens, and the patterns of attributes and of conditional includes are matched by package
+// ignore.
 package gitdir
