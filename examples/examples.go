@@ -1,4 +1,4 @@
-// Package examples has the files that `millhand init` writes.
+// Package examples has the files that `millhand init` writes. It does not choose among them: package starter does.
 package examples
 
 import "embed"

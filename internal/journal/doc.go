@@ -12,5 +12,6 @@
 //     which it was the last message.
 //   - turn: a turn is complete, with the state of the workspace as a tree of git.
 //
-// Lines of unknown types are ignored. The last line may be incomplete after a kill.
+// Lines of unknown types are ignored. The last line may be incomplete after a kill. The package opens no files,
+// and decides nothing about how a session continues.
 package journal

@@ -1,5 +1,6 @@
-// Package view writes the log of a run from its events: for people, with one live line
-// per running job on a terminal, as lines of JSON, or for a GitHub workflow.
+// Package view writes the log of a run from its events: for people, with one live line per running job on a
+// terminal, as lines of JSON, or for a GitHub workflow. It decides nothing and stores nothing: the report
+// directory has the events.
 package view
 
 import (

@@ -1,5 +1,5 @@
-// Package mention resolves what a prompt names: files, agents and commands. It calls tools by the session that gets the
-// prompt, under its profile; which text is a mention is decided by package template.
+// Package mention resolves what a prompt names: files, agents and commands. It calls tools by the session that
+// gets the prompt, under its profile. It does not decide which text is a mention: package template does.
 package mention
 
 import (

@@ -1,4 +1,4 @@
-// Package manifest reads YAML manifests, policies and profiles: a value for each key, or a problem
-// with its file, line and column. Its tables of keys are also the schema and the explanations.
-// It combines of several files what they define once for all jobs ([Gather]); jobs are made by package expand.
+// Package manifest reads YAML manifests, policies and profiles: a value for each key, or a problem with its file,
+// line and column. Its tables of keys are also the schema and the explanations. It combines of several files what
+// they define once for all jobs ([Gather]); it makes no jobs: package expand does.
 package manifest

@@ -1,5 +1,5 @@
-// Package command has the tools that run commands: bash, and custom tools. Package shell knows what a command line does,
-// package proc runs it; sandboxes are made elsewhere.
+// Package command has the tools that run commands: bash, and custom tools. It neither knows what a command line
+// does (package shell) nor makes the sandbox that it runs in ([Options]); package proc runs it.
 package command
 
 import (

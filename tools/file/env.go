@@ -1,6 +1,6 @@
-// Package file has the tools that read, write, edit and patch files. Packages edit and patch make the texts; this one
-// knows encodings, and writes only the files that the paths of a call name. It also has the instructions of directories
-// that are attached to what is read ([Notes]).
+// Package file has the tools that read, write, edit and patch files. Packages edit and patch make the texts; this
+// one knows encodings, and writes no files except those that the paths of a call name. It also has the
+// instructions of directories that are attached to what is read ([Notes]).
 package file
 
 import (

@@ -1,4 +1,5 @@
-// Package find has the tools list, glob and grep. Package search has the search itself.
+// Package find has the tools list, glob and grep. It does not search itself: package search does, and package
+// access resolves the paths.
 package find
 
 import (

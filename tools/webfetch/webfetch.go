@@ -1,5 +1,5 @@
-// Package webfetch has the tool webfetch, which fetches a page and converts it for a model. Package web has the guarded
-// client.
+// Package webfetch has the tool webfetch, which fetches a page and converts it for a model. It opens no connection
+// itself: package web has the guarded client.
 package webfetch
 
 import (

@@ -1,5 +1,7 @@
-// Package repos checks the repositories of a plan before its jobs run, by package preflight, with the credentials, keys and caches of this
-// process. It also opens the key with which their commits are signed.
+// Package repos checks the repositories of a plan before its jobs run, by package preflight, with the credentials,
+// keys and caches of this process. It also opens the key with which their commits are signed, and removes
+// worktrees that killed runs have left ([Sweep]). Which repositories are refused is not decided here, but by
+// package preflight; it runs no job.
 package repos
 
 import (

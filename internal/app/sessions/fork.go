@@ -1,5 +1,6 @@
-// Package sessions continues or undoes the session of one job of a saved run at an earlier state: a fork is a run of its own, which starts with a copy
-// of the conversation; a revert gives the branch the files of a turn.
+// Package sessions continues or undoes the session of one job of a saved run at an earlier state: a fork is a run
+// of its own, which starts with a copy of the conversation; a revert gives the branch the files of a turn. It runs
+// no session itself: package runs starts the fork, and package runner reverts.
 package sessions
 
 import (

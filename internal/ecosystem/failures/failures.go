@@ -1,7 +1,7 @@
-// Package failures finds what failed in the output of a command, for readers who get only an
-// excerpt: the name and the message of the first failed test, further names, and the tail. The
-// forms in which programs report failures are a table. An output without any has the lines
-// that have words such as error.
+// Package failures finds what failed in the output of a command, for readers who get only an excerpt: the name and
+// the message of the first failed test, further names, and the tail. The forms in which programs report failures
+// are a table. An output without any has the lines that have words such as error. Whether a command failed is not
+// decided here, but by its exit code.
 package failures
 
 import (

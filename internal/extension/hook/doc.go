@@ -1,4 +1,4 @@
-// Package hook runs the hooks of manifests: commands around runs, jobs, tool calls and
-// commits. It makes their input, decides what their exit codes mean, and reports them. How
-// their processes are confined is up to its user.
+// Package hook runs the hooks of manifests: commands around runs, jobs, tool calls and commits. It makes their
+// input, decides what their exit codes mean, and reports them. It starts no process itself: its user does, in a
+// sandbox ([Config]).
 package hook

@@ -1,6 +1,6 @@
-// Package daily keeps the budget of a day, which all runs of a user share: what
-// each of them may spend and has spent is in a file of its own. It is what a
-// policy's budget.day needs beyond the budgets of one process.
+// Package daily keeps the budget of a day, which all runs of a user share: what each of them may spend and has
+// spent is in a file of its own. It is what a policy's budget.day needs beyond the budgets of one process. It
+// knows neither policies nor plans, and no runs of other machines.
 package daily
 
 import (

@@ -2,8 +2,8 @@
 // flags and the environment: the rules of policy files, and of the built-in
 // policy for untrusted manifests.
 //
-// It only decides. Package tasks reads policy files and checks everything that
-// a manifest names, so that a refusal has a file and a line.
+// It only decides, and reads no files. Package manifest reads policies and checks everything that a manifest
+// names, so that a refusal has a file and a line.
 package policy
 
 import (

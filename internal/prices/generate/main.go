@@ -1,6 +1,5 @@
-// Command generate downloads the newest prices and writes the table that package
-// prices embeds: go generate ./internal/prices. NPM_REGISTRY replaces the public
-// registry.
+// Command generate downloads the newest prices and writes the table that package prices embeds: go generate
+// ./internal/prices. NPM_REGISTRY replaces the public registry. Neither a build nor a run downloads prices by it.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Package collection decides when garbage is collected.
+// Package collection decides when garbage is collected. It changes nothing if the user has set GOGC.
 package collection
 
 import (

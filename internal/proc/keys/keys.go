@@ -1,5 +1,5 @@
-// Package keys provides API keys and tokens that change during a run: a command of the
-// user prints them, a file contains them, or a server issues them.
+// Package keys provides API keys and tokens that change during a run: a command of the user prints them, a file
+// contains them, or a server issues them. It does not know what a key is for, and stores none.
 package keys
 
 import (

@@ -1,4 +1,4 @@
-// Package parallel does the same for many items on a few goroutines.
+// Package parallel does the same for many items on a few goroutines. It does not know what that is.
 package parallel
 
 import (

@@ -1,4 +1,5 @@
-// Package signals has the signals that end a run.
+// Package signals has the signals that end a run, and catches them. It does not decide what a signal does: package
+// command does.
 package signals
 
 import (

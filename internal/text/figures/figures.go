@@ -1,5 +1,5 @@
-// Package figures formats numbers for people: durations, sizes and counts, the same in
-// logs, reports and errors. Amounts of money are formatted by package money.
+// Package figures formats numbers for people: durations, sizes and counts, the same in logs, reports and errors.
+// It formats no amounts of money: package money does.
 package figures
 
 import (

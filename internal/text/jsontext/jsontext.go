@@ -1,5 +1,5 @@
-// Package jsontext examines JSON texts of models, which can be invalid or very deep,
-// before or without decoding them into Go types.
+// Package jsontext examines JSON texts of models, which can be invalid or very deep, before or without decoding
+// them into Go types. It corrects nothing, and knows no schema.
 package jsontext
 
 import (

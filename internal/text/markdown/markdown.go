@@ -1,5 +1,6 @@
-// Package markdown has what millhand does with the Markdown of models: the extensions of its parser,
-// and the restricted form of it in summaries, pull requests and comments.
+// Package markdown has what millhand does with the Markdown of models: the extensions of its parser, and the
+// restricted form of it in summaries, pull requests and comments. It makes no HTML: package report/html does, with
+// the same extensions.
 package markdown
 
 import (

@@ -1,5 +1,5 @@
-// Package forecast estimates what a population of jobs costs from those of them that have
-// ended. It is pure.
+// Package forecast estimates what a population of jobs costs from those of them that have ended. It is pure, and
+// stops nothing: package rollout decides.
 package forecast
 
 import (
