@@ -121,9 +121,9 @@ func accepted(args []string) error {
 	return runLine(context.Background(), app, args, noVariables)
 }
 
-// TestHelp compares the help of every command with a golden file, and checks the form
+// TestHelpHasPlaceholdersAndValidExamples compares the help of every command with a golden file, and checks the form
 // of its flags and the flags in its examples.
-func TestHelp(t *testing.T) {
+func TestHelpHasPlaceholdersAndValidExamples(t *testing.T) {
 	var got bytes.Buffer
 	for _, path := range commandsOf(nil, newApp(world.World{}).Commands) {
 		c, _ := find(newApp(world.World{}), path)

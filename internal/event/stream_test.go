@@ -230,7 +230,7 @@ func TestLinesAreBounded(t *testing.T) {
 	}
 }
 
-func TestReadErrors(t *testing.T) {
+func TestReadReturnsErrorsOfItsInputAndItsConsumer(t *testing.T) {
 	broken := errors.New("broken")
 	if _, err := Read(io.MultiReader(strings.NewReader("{}\n{"), failing{broken}), func(Event) error { return nil }); !errors.Is(err, broken) || !strings.Contains(err.Error(), "line 2") {
 		t.Errorf("a disk that fails: %v", err)

@@ -15,7 +15,7 @@ import (
 )
 
 // Every constant is in the list of types, whose payloads are fields of an event.
-func TestTypes(t *testing.T) {
+func TestEveryTypeIsListedWithItsPayload(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "event.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -183,7 +183,7 @@ func TestReadingStartsAServer(t *testing.T) {
 
 // A known server that is not on PATH is left out; one that the manifest names fails, and the job
 // continues.
-func TestAbsentPrograms(t *testing.T) {
+func TestOnlyANamedServerFailsIfItsProgramIsMissing(t *testing.T) {
 	known, named := serverFor("known", ".txt"), serverFor("named", ".txt")
 	known.IfFound = true
 	known.Process.Command[0], named.Process.Command[0] = "missing", "missing"

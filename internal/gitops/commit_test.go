@@ -410,7 +410,7 @@ func TestForeignLocksAreRespected(t *testing.T) {
 	}
 }
 
-func TestLockBlocks(t *testing.T) {
+func TestACommitWaitsForTheLockOfTheIndex(t *testing.T) {
 	s := gittest.NewSandbox(t)
 	s.Write("a", "1\n")
 	base := s.Commit()

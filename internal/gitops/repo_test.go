@@ -109,7 +109,7 @@ func TestAWorktreeOfABareRepositoryOpens(t *testing.T) {
 	}
 }
 
-func TestHead(t *testing.T) {
+func TestHeadIsABranchOrDetached(t *testing.T) {
 	s := gittest.NewSandbox(t)
 	r := opened(s)
 	check := func(want gitdir.Head) {

@@ -136,8 +136,8 @@ func TestAfterTurn(t *testing.T) {
 	}
 }
 
-// TestResumeRestores resumes after messages that are not in the conversation any more.
-func TestResumeRestores(t *testing.T) {
+// TestAResumeRestoresMessagesThatAnEarlierOneRemoved resumes after messages that are not in the conversation any more.
+func TestAResumeRestoresMessagesThatAnEarlierOneRemoved(t *testing.T) {
 	s := file(t, func(w *Writer) {
 		w.Resume(Resume{After: "m3"}) // was compacted
 		w.Message(Message{ID: "m13", Message: model.Message{Role: model.User, Text: "instead"}})

@@ -254,7 +254,7 @@ func TestJobsRecordConcurrently(t *testing.T) {
 	}
 }
 
-func TestUnappendableFile(t *testing.T) {
+func TestARecordingWithAnIncompleteLineIsNotContinued(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.jsonl")
 	if err := os.WriteFile(path, []byte("{}\n{"), 0o600); err != nil {
 		t.Fatal(err)

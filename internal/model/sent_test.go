@@ -32,7 +32,7 @@ func (p posting) Stream(ctx context.Context, _ Request, _ func(Delta)) (resp Res
 }
 
 // The request is announced after it was sent, and before its response.
-func TestAnnounced(t *testing.T) {
+func TestARequestIsAnnouncedAfterItWasSent(t *testing.T) {
 	sent := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-sent }))
 	t.Cleanup(server.Close)

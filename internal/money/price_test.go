@@ -75,7 +75,7 @@ func FuzzCostRoundsUp(f *testing.F) {
 	})
 }
 
-func TestCharges(t *testing.T) {
+func TestASumWithAnUnknownChargeIsUnknown(t *testing.T) {
 	known := &Charge{Requests: 1, Usage: Usage{Input: 5, Output: 1}, CostUSD: new(Dollar)}
 	unknown := &Charge{Requests: 2, Usage: Usage{Input: 3}, Estimated: true}
 	var none *Charge

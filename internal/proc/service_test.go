@@ -49,7 +49,7 @@ func TestServicesThatIgnoreTheirInputAreKilled(t *testing.T) {
 	}
 }
 
-func TestEndedServices(t *testing.T) {
+func TestWritesToAnEndedServiceFail(t *testing.T) {
 	s := startService(t, `echo last; echo why >&2; exit 1`)
 	if out, err := io.ReadAll(s); err != nil || string(out) != "last\n" {
 		t.Errorf("read %q, %v", out, err)

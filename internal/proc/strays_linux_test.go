@@ -35,7 +35,7 @@ func started(t *testing.T, tmp, line string) (*exec.Cmd, string) {
 
 func running(pid int) bool { return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 
-func TestKillStrays(t *testing.T) {
+func TestKillStraysKillsProcessesOfItsRunOnly(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "millhand-01234567")
 	// A daemon, one without the environment in its group, and one without both whose
 	// parent is marked. In the end, they are orphans or zombies of bash.

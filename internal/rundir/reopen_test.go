@@ -91,7 +91,7 @@ func withFixedSessions(t *testing.T) (d *Dir, dir string) {
 }
 
 // If some of the reports of a killed run can't be moved, the next attempt moves them.
-func TestReopenAgain(t *testing.T) {
+func TestReopenMovesWhatAFailedOneDidNot(t *testing.T) {
 	d, dir := withFixedSessions(t)
 	sessions := filepath.Join(d.dir.Path(), "sessions")
 	d.lock.file.Close() // as the kernel does

@@ -88,7 +88,7 @@ func TestLastLine(t *testing.T) {
 	}
 }
 
-func TestLongPlan(t *testing.T) {
+func TestTheFirstEventOfALongPlanIsRead(t *testing.T) {
 	jobs := make([]event.PlannedJob, 5_000)
 	for i := range jobs {
 		jobs[i] = event.PlannedJob{ID: fmt.Sprintf("job-%d", i)}

@@ -81,7 +81,7 @@ func TestProbeRetriesUnderLoad(t *testing.T) {
 }
 
 // Each attempt has a timeout, and a probe ends with its context.
-func TestProbeEnds(t *testing.T) {
+func TestAProbeEndsWithItsTimeoutOrItsContext(t *testing.T) {
 	dir := t.TempDir()
 	var rest sync.WaitGroup
 	defer rest.Wait()

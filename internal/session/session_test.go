@@ -323,7 +323,7 @@ func TestTheContextEndsASession(t *testing.T) {
 	}
 }
 
-func TestConversationContinues(t *testing.T) {
+func TestASecondPromptContinuesTheConversation(t *testing.T) {
 	s := setUp(t, "readonly", "  - text: first\n  - {expect: [again], text: second}\n", nil)
 	if end := s.Run(t.Context(), "go"); end.Text != "first" {
 		t.Fatalf("%+v", end)

@@ -56,7 +56,7 @@ func show(t *testing.T, l *Log, events ...event.Event) {
 
 func console(out *strings.Builder, level zerolog.Level) *Log { return &Log{out: out, level: level} }
 
-func TestConsole(t *testing.T) {
+func TestTheConsoleLogHasNoControlCharactersOfEvents(t *testing.T) {
 	var out strings.Builder
 	show(t, console(&out, zerolog.InfoLevel), sample()...)
 	want := `   0ms  run r1: 2 jobs
@@ -263,7 +263,7 @@ func TestSuggestedCommands(t *testing.T) {
 	}
 }
 
-func TestJSONLog(t *testing.T) {
+func TestTheJSONLogIsTheGoldenFile(t *testing.T) {
 	var out strings.Builder
 	l := console(&out, zerolog.DebugLevel)
 	l.json = true

@@ -30,7 +30,7 @@ func job(outcome event.Outcome, message string) report.Job {
 	return report.Job{Outcome: outcome, FinalMessage: message, Commit: &event.Commit{Hash: "c0ffee", Branch: "millhand/a"}}
 }
 
-func TestOutputs(t *testing.T) {
+func TestOutputsHaveTheTotalsAndFilesOfTheReport(t *testing.T) {
 	cost := money.Dollar / 4
 	rep := &report.Report{
 		Run: report.Run{ID: "r1", Outcome: event.Failed, ExitCode: 1, Totals: report.Totals{
@@ -266,7 +266,7 @@ func TestLocation(t *testing.T) {
 	}
 }
 
-func TestWarnings(t *testing.T) {
+func TestEqualWarningsAreOneAnnotationAndAtMostTenAreMade(t *testing.T) {
 	name := "a"
 	rep := &report.Report{Warnings: []report.Warning{{Message: "x"}, {Job: &name, Message: "y"}, {Job: &name, Message: "x"}}}
 	want := []action.Annotation{{Level: "warning", Title: "millhand", Message: "x"}, {Level: "warning", Title: "a", Message: "y"}}

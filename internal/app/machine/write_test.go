@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestTryWrite(t *testing.T) {
+func TestTryWriteLeavesNoFile(t *testing.T) {
 	dir := t.TempDir()
 	if err := TryWrite(dir); err != nil {
 		t.Error(err)

@@ -209,7 +209,7 @@ func TestMaxRunCostExcludesSkippedJobs(t *testing.T) {
 	}
 }
 
-func TestCatalog(t *testing.T) {
+func TestCatalogHasOnlyTheGivenProviders(t *testing.T) {
 	doc, unknown, err := NewCatalog(prices.BuiltIn(), []string{"gemini", "ollama"}, func(name string) string {
 		return map[string]string{"GEMINI_API_KEY": "k"}[name]
 	}, time.Now())

@@ -116,7 +116,7 @@ func TestAfterTool(t *testing.T) {
 }
 
 // The end of a job is no failure of a hook.
-func TestInterrupted(t *testing.T) {
+func TestTheEndOfAJobIsNoFailureOfAHook(t *testing.T) {
 	cause := errors.New("the job was cancelled")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	b := newBench(t, optional(shell(tasks.JobStart, hangs)), shell(tasks.AfterTool, hangs), shell(tasks.BeforeTool, hangs))
@@ -153,7 +153,7 @@ func TestInputOfHooks(t *testing.T) {
 	}
 }
 
-func TestNoHooks(t *testing.T) {
+func TestASetWithoutHooksDoesNothing(t *testing.T) {
 	var none *Set
 	if New(Config{}) != none || none.Has(tasks.JobStart) || none.Run(t.Context(), tasks.JobStart, nil) != nil || none.Around("", "") != nil || none.Close() != nil {
 		t.Error("no hooks do something")

@@ -377,7 +377,7 @@ export const data = { description: "Data", args: {}, execute: () => typeof new D
 }
 
 // What is loaded by its first use is there: the functions of Bun, and the translations of zod.
-func TestLoadedLater(t *testing.T) {
+func TestWhatIsLoadedAtItsFirstUseIsFound(t *testing.T) {
 	h, _ := start(t, map[string]string{"tools/late.ts": `import { z } from "zod";
 export const bun = { description: "Bun", args: {}, execute: () => [typeof Bun, "Bun" in globalThis, typeof globalThis.Bun.which] };
 export const german = { description: "Texts", args: {}, execute: () => {

@@ -225,7 +225,7 @@ func TestSlowFirstStart(t *testing.T) {
 }
 
 // An error that a server logs instead of diagnostics does not count as a clean file.
-func TestLoggedErrors(t *testing.T) {
+func TestAnErrorThatAServerLogsIsReported(t *testing.T) {
 	s := setUp(t, time.Minute, "logs")
 	e := s.Before(t.Context(), []string{s.path("a.txt")})
 	s.write("a.txt", "ERROR lost\n")
@@ -310,7 +310,7 @@ func TestRequestsOfServersAreRefused(t *testing.T) {
 	}
 }
 
-func TestHostileOutput(t *testing.T) {
+func TestAServerThatSendsHugeMessagesIsNotStartedAgain(t *testing.T) {
 	s := setUp(t, time.Minute, "flood")
 	s.write("a.txt", "fine\n")
 	s.expect("a.txt", "ERROR own\n", "a.txt! 1:7 own")

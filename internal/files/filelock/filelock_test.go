@@ -52,7 +52,7 @@ func TestTryOfAClosedFile(t *testing.T) {
 	}
 }
 
-func TestWait(t *testing.T) {
+func TestWaitEndsWhenTheLockIsReleased(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "lock")
 	synctest.Test(t, func(t *testing.T) {
 		holder, waiter := open(t, name), open(t, name)

@@ -70,9 +70,9 @@ func TestPagesWithoutLinks(t *testing.T) {
 	}
 }
 
-// TestRefusedMerges has a merge that is refused, which the SDK returns without an error and a reason, and with fields that are
+// TestARefusedMergeIsAnErrorWithItsReason has a merge that is refused, which the SDK returns without an error and a reason, and with fields that are
 // not documented.
-func TestRefusedMerges(t *testing.T) {
+func TestARefusedMergeIsAnErrorWithItsReason(t *testing.T) {
 	body := ""
 	alone, ours := both(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
@@ -107,8 +107,8 @@ func TestLabelsByName(t *testing.T) {
 	}
 }
 
-// TestLargeResponses has one that is larger than the memory that it may use.
-func TestLargeResponses(t *testing.T) {
+// TestResponsesAboveTheLimitAreErrors has one that is larger than the memory that it may use.
+func TestResponsesAboveTheLimitAreErrors(t *testing.T) {
 	alone, ours := both(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"full_name": "Acme/web", "description": "`+strings.Repeat("x", 33<<20)+`"}`)
 	})

@@ -80,8 +80,8 @@ func TestNamesAreNotEscaped(t *testing.T) {
 	}
 }
 
-// TestMovedRepositories redirects an update, which becomes a read: go-github returns the unchanged pull request.
-func TestMovedRepositories(t *testing.T) {
+// TestAnUpdateOfAMovedRepositoryIsAnError redirects an update, which becomes a read: go-github returns the unchanged pull request.
+func TestAnUpdateOfAMovedRepositoryIsAnError(t *testing.T) {
 	title := "new"
 	updates := 0
 	alone, ours := both(t, func(w http.ResponseWriter, r *http.Request) {
@@ -103,8 +103,8 @@ func TestMovedRepositories(t *testing.T) {
 	}
 }
 
-// TestLargeResponses has one that is larger than the memory that it may use.
-func TestLargeResponses(t *testing.T) {
+// TestResponsesAboveTheLimitAreErrors has one that is larger than the memory that it may use.
+func TestResponsesAboveTheLimitAreErrors(t *testing.T) {
 	alone, ours := both(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"full_name": "Acme/web", "description": "`+strings.Repeat("x", 33<<20)+`"}`)
 	})
@@ -116,8 +116,8 @@ func TestLargeResponses(t *testing.T) {
 	}
 }
 
-// TestEmptyResponses has one without a body, of which go-github makes a repository without a name.
-func TestEmptyResponses(t *testing.T) {
+// TestAnEmptyResponseIsNoRepository has one without a body, of which go-github makes a repository without a name.
+func TestAnEmptyResponseIsNoRepository(t *testing.T) {
 	alone, ours := both(t, func(http.ResponseWriter, *http.Request) {})
 	if r, _, err := alone.Repositories.Get(t.Context(), "Acme", "web"); err != nil || r.GetFullName() != "" {
 		t.Errorf("go-github returns %v (%v): the check may be its own", r, err)

@@ -37,8 +37,8 @@ func both(t *testing.T, handler http.HandlerFunc) (*gl.Client, *forge.Client) {
 
 var web = forge.Path{Owner: "Acme", Name: "web"}
 
-// TestLostWrites loses the response of a write: client-go repeats it without a look at what it did.
-func TestLostWrites(t *testing.T) {
+// TestAWriteWithoutAResponseIsNotRepeated loses the response of a write: client-go repeats it without a look at what it did.
+func TestAWriteWithoutAResponseIsNotRepeated(t *testing.T) {
 	notes := 0
 	alone, ours := both(t, func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -67,8 +67,8 @@ func TestLostWrites(t *testing.T) {
 	}
 }
 
-// TestMovedProjects redirects a write, which becomes a read: client-go returns the unchanged merge request.
-func TestMovedProjects(t *testing.T) {
+// TestAnUpdateOfAMovedProjectIsAnError redirects a write, which becomes a read: client-go returns the unchanged merge request.
+func TestAnUpdateOfAMovedProjectIsAnError(t *testing.T) {
 	title := "new"
 	updates := 0
 	alone, ours := both(t, func(w http.ResponseWriter, r *http.Request) {
@@ -90,8 +90,8 @@ func TestMovedProjects(t *testing.T) {
 	}
 }
 
-// TestLargeResponses has one that is larger than the memory that it may use.
-func TestLargeResponses(t *testing.T) {
+// TestResponsesAboveTheLimitAreErrorsExceptLogs has one that is larger than the memory that it may use.
+func TestResponsesAboveTheLimitAreErrorsExceptLogs(t *testing.T) {
 	alone, ours := both(t, func(w http.ResponseWriter, r *http.Request) {
 		large := strings.Repeat("x", 33<<20)
 		if strings.HasSuffix(r.URL.Path, "/trace") {

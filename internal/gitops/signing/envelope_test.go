@@ -20,7 +20,7 @@ import (
 const testType = "application/vnd.in-toto+json"
 
 // The signatures of envelopes are those that other programs verify by the public key, and no byte can be changed.
-func TestEnvelopes(t *testing.T) {
+func TestEnvelopesAreVerifiedByThePublicKey(t *testing.T) {
 	message := []byte(`{"_type":"https://in-toto.io/Statement/v1"}`)
 	all := signers(t)
 	for name, s := range all {

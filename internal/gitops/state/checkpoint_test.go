@@ -55,7 +55,7 @@ func contents(t *testing.T, s *gittest.Sandbox) map[string]string {
 	return files
 }
 
-func TestCheckpoints(t *testing.T) {
+func TestCheckpointsRestoreEveryFileExceptSecretsAndIgnoredOnes(t *testing.T) {
 	s := gittest.NewSandbox(t)
 	s.Write(".gitignore", "*.o\n", "a", "1\n", "dir/b", "1\n", "dir/c", "1\n", "file", "1\n", "gone", "1\n")
 	base := s.Commit()

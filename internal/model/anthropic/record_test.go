@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write what recordings come to")
 
-func TestRecordings(t *testing.T) {
+func TestRecordingsResultInTheirGoldenResponses(t *testing.T) {
 	wiretest.Recordings(t, "testdata/*.sse", "messages", *update, func(c *http.Client) model.Model {
 		return anthropic.New(wire.Options{BaseURL: "http://model.test", Model: "claude", HTTPClient: c}, anthropic.Dialect{})
 	})

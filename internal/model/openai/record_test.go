@@ -14,9 +14,9 @@ var update = flag.Bool("update", false, "write what recordings come to")
 
 const nowhere = "http://model.test/v1"
 
-// TestRecordings plays what servers of Chat Completions send, each in its
+// TestRecordingsResultInTheirGoldenResponses plays what servers of Chat Completions send, each in its
 // dialect as far as that decides what is stored of it.
-func TestRecordings(t *testing.T) {
+func TestRecordingsResultInTheirGoldenResponses(t *testing.T) {
 	for name, d := range map[string]openai.Dialect{
 		"parallel": {}, "mistral": {}, "ollama": {}, "groq": {}, "broken-off": {},
 		"gemini":     {Reasoning: openai.ReasoningSignatures},

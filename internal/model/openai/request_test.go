@@ -55,7 +55,7 @@ var (
 	}
 )
 
-func TestRequestBody(t *testing.T) {
+func TestARequestHasAllMessagesAndTools(t *testing.T) {
 	const want = `{
   "messages": [
     {"content": "be good", "role": "system"},

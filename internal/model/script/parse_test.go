@@ -48,7 +48,7 @@ func turnsOf(tb testing.TB, s *Script, agent string) []Turn {
 	return turns
 }
 
-func TestParse(t *testing.T) {
+func TestTurnsHaveTheirCallsAndLines(t *testing.T) {
 	s := parsed(t, contracted)
 	want := []Turn{
 		{
@@ -80,7 +80,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestExtensions(t *testing.T) {
+func TestTurnsHaveReasoningDelaysAndRawCalls(t *testing.T) {
 	got := turnsOf(t, parsed(t, `version: 1
 turns:
   - reasoning: Hm.

@@ -200,7 +200,7 @@ func check(t *testing.T, s suggest.Suggestion, used []suggest.Call) {
 	}
 }
 
-func TestUnstated(t *testing.T) {
+func TestUnknownAndForbiddenCallsGetNoRule(t *testing.T) {
 	unknown := suggest.Call{Tool: "bash", Subject: "$X a", Count: 2, Needs: []permission.Request{{Permission: "bash", Subjects: []string{"$X"}, Unknown: "the command name is known only at run time"}}}
 	forbidden := suggest.Call{Tool: "read", Subject: "/proc/1", Count: 1, Needs: []permission.Request{{Permission: "read", Subjects: []string{"/proc/1"}, Forbidden: "never"}}}
 	s := from([]suggest.Call{unknown, forbidden, unknown}, nil)
@@ -209,7 +209,7 @@ func TestUnstated(t *testing.T) {
 	}
 }
 
-func TestOpenCommands(t *testing.T) {
+func TestACommandWithUnknownArgumentsGetsItsPrefix(t *testing.T) {
 	c := suggest.Call{Tool: "bash", Count: 1, Needs: []permission.Request{{Permission: "bash", Subjects: []string{"echo $X"}, Open: "echo\x00"}}}
 	s := from([]suggest.Call{c}, nil)
 	if diff := cmp.Diff([]string{"bash echo*"}, texts(s.Rules)); diff != "" {
@@ -218,7 +218,7 @@ func TestOpenCommands(t *testing.T) {
 	check(t, s, []suggest.Call{c})
 }
 
-func TestNetwork(t *testing.T) {
+func TestAHostHasItsPortIfAnotherPortWasRefused(t *testing.T) {
 	s := suggest.From(suggest.Record{
 		Reached: []suggest.Host{{Name: "a.org", Port: 443, Count: 2}, {Name: "b.org", Port: 443, Count: 1}, {Name: "c.org:8443", Port: 8443, Count: 1}},
 		Refused: []suggest.Host{{Name: "b.org", Port: 22, Count: 1}},
@@ -240,7 +240,7 @@ func hostile() []string {
 	}
 }
 
-func TestYAML(t *testing.T) {
+func TestHostileTextsAreValidYAML(t *testing.T) {
 	var used, denied []suggest.Call
 	for _, text := range hostile() {
 		used = append(used, call("bash p"+text+" x"), call(text+" *"), call("edit "+text))

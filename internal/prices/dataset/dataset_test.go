@@ -39,7 +39,7 @@ openai/tiers 0 5,30,,6.25,;271999:10,30,,12.5,;500000:10,30,,13,
 openrouter/x/y:free 0 0,0,0,0,0
 `
 
-func TestTable(t *testing.T) {
+func TestAGeneratedTableCanBeParsed(t *testing.T) {
 	got, err := Table([]byte(source), "1.2", "2026-09-23")
 	if err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ func counting(t *testing.T) Command {
 	}
 }
 
-func TestCommand(t *testing.T) {
+func TestAKeyIsUsedUntilItExpiresOrIsRejected(t *testing.T) {
 	now := time.Unix(0, 0)
 	var held []string
 	c := counting(t)
@@ -47,7 +47,7 @@ func TestCommand(t *testing.T) {
 }
 
 // Concurrent requests share one run of the command, and each can be canceled.
-func TestConcurrentRequests(t *testing.T) {
+func TestConcurrentRequestsShareOneKey(t *testing.T) {
 	s := FromCommand(counting(t), time.Now, func(string) {})
 	var all sync.WaitGroup
 	for range 20 {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestRespondEnds installs the filter in a thread that exits.
-func TestRespondEnds(t *testing.T) {
+// TestRespondEndsWithTheLastFilteredThread installs the filter in a thread that exits.
+func TestRespondEndsWithTheLastFilteredThread(t *testing.T) {
 	type installed struct {
 		listener int
 		err      error

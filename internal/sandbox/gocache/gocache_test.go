@@ -238,7 +238,7 @@ func TestDamagedEntriesAreMisses(t *testing.T) {
 	}
 }
 
-func TestVariable(t *testing.T) {
+func TestPathsWithOneKindOfQuotesAreQuoted(t *testing.T) {
 	got, ok := gocache.Variable("/a b/millhand", `/c"d`, "/e'f")
 	if want := `GOCACHEPROG="/a b/millhand" "millhand-gocache" '/c"d' "/e'f"`; got != want || !ok {
 		t.Errorf("%s, %v", got, ok)

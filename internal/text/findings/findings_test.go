@@ -16,7 +16,7 @@ const example = `{"summary": "Two problems.", "findings": [
 	{"path": "../etc/passwd", "line": 3, "severity": "warning", "rule": "…", "message": "m", "suggestion": "s"},
 	{"path": "src/a.go", "line": -1, "severity": "error", "rule": "SQL_injection!", "message": "m", "suggestion": "s"}]}`
 
-func TestParse(t *testing.T) {
+func TestTheExampleMatchesTheSchemaAndIsParsed(t *testing.T) {
 	compiled, err := schema.Compile(Schema())
 	if err != nil {
 		t.Fatal(err)

@@ -171,7 +171,7 @@ func TestJSONStaysJSON(t *testing.T) {
 	}
 }
 
-func TestHeldJSON(t *testing.T) {
+func TestHeldJSONRedactsOnlyWhatIsHeld(t *testing.T) {
 	guessed := "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
 	text := []byte(mustJSON(t, []string{"held-4711-4711", guessed}))
 	r := redact.New([]string{"held-4711-4711"})
@@ -256,7 +256,7 @@ func BenchmarkNew(b *testing.B) {
 }
 
 // A key that becomes known during the run is redacted from then on.
-func TestHold(t *testing.T) {
+func TestAKeyIsRedactedFromWhenItIsHeld(t *testing.T) {
 	const key = "a-key-of-later-4711"
 	r := redact.New(nil)
 	if got := r.Text("it is " + key); got != "it is "+key {

@@ -48,7 +48,7 @@ rename to new name.txt
 +diff --git a/not b/not
 `
 
-func TestSplit(t *testing.T) {
+func TestADiffIsSplitByItsFiles(t *testing.T) {
 	got := Split("mail\n" + renamed + `diff --git "a/caf\303\251" "b/caf\303\251"
 new file mode 100755
 --- /dev/null
