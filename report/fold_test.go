@@ -385,7 +385,7 @@ func TestSessionCountsPrunesAndCompactions(t *testing.T) {
 	}
 }
 
-// TestPhases reports the phases of the last process of a run, with their times.
+// TestAResumedJobHasOnlyThePhasesOfItsLastProcess reports the phases of the last process of a run, with their times.
 func TestOneJob(t *testing.T) {
 	var f report.Fold
 	for _, e := range []event.Event{reporttest.Planned("a", "b"), reporttest.Started("a"), reporttest.TurnEnded("s", 1, reporttest.Costs(0.5)), reporttest.JobEnded("a", event.JobEnd{Outcome: event.Passed, Turns: 1, CostUSD: reporttest.Costs(0.5)})} {
@@ -403,7 +403,7 @@ func TestOneJob(t *testing.T) {
 	}
 }
 
-func TestPhases(t *testing.T) {
+func TestAResumedJobHasOnlyThePhasesOfItsLastProcess(t *testing.T) {
 	phase := func(kind event.Type, name string, ms int64) event.Event {
 		return event.Event{Type: kind, Job: "a", Phase: &event.Phase{Name: name, ElapsedMS: ms}}
 	}

@@ -148,7 +148,7 @@ func TestEveryStateOfARunCanBeReported(t *testing.T) {
 	}
 }
 
-func TestWriteErrors(t *testing.T) {
+func TestEveryFormatReturnsErrorsOfItsWriter(t *testing.T) {
 	full := errors.New("disk full")
 	r := reporttest.Load(t, reporttest.Streams(t, "testdata")["passed"])
 	for ending, write := range writers() {

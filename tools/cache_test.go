@@ -104,7 +104,7 @@ func TestPagesAreFetchedOnce(t *testing.T) {
 	s.Want(s.Call("webfetch", tooltest.Args{"url": at}), tools.Completed, "page 3")
 }
 
-func TestCacheLimit(t *testing.T) {
+func TestACacheHasAtMostMaxCachedResults(t *testing.T) {
 	var c tools.Cache
 	for i := range 10 * tools.MaxCached {
 		c.Put(fmt.Sprint(i), 0, tools.Outcome{})

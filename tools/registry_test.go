@@ -35,7 +35,7 @@ func offered(t *testing.T, env *tools.Env) []string {
 
 // What models are shown is a text that they were tried with: it changes on
 // purpose only.
-func TestOfferedTools(t *testing.T) {
+func TestOfferedToolsHaveTheGoldenDescriptions(t *testing.T) {
 	env := tooltest.Equipped("")
 	r, err := tools.For(env)
 	if err != nil {

@@ -90,9 +90,9 @@ func TestEveryByteCounts(t *testing.T) {
 	detected(t, r, own, attacks)
 }
 
-// TestRandomEdits changes, removes, adds, reorders and exchanges lines, ranges and files. Whoever
+// TestRandomEditsAreDetected changes, removes, adds, reorders and exchanges lines, ranges and files. Whoever
 // does it knows the checksums, and the hashes of the chain.
-func TestRandomEdits(t *testing.T) {
+func TestRandomEditsAreDetected(t *testing.T) {
 	r, own := signed(t)
 	kinds := []attack{editRange, editLines, editLines, swapFiles, removeFile, addFile, truncate, editEvent, editEvent, editEvent}
 	attacks := make([]attack, nightly.Count(250, 14_000, 140_000))

@@ -77,7 +77,7 @@ func TestEqualShapes(t *testing.T) {
 }
 
 // A block that is too large to be compared token by token is one edit.
-func TestLargeBlocks(t *testing.T) {
+func TestABlockThatIsTooLargeIsOneEdit(t *testing.T) {
 	row := strings.Repeat("f(1) ", 2000)
 	if got := shapes("a.go", "old "+row+"old\n=>\nnew "+strings.Repeat("g(1) ", 2000)+"new"); strings.Contains(got, ";") || len(got) > maxShape+10 {
 		t.Errorf("%d bytes: %.200s", len(got), got)

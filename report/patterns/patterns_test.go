@@ -36,7 +36,7 @@ func toRead(r *Result) string {
 	return strings.Join(all, "\n")
 }
 
-func TestRareShapes(t *testing.T) {
+func TestAShapeOfFewRepositoriesIsRare(t *testing.T) {
 	common := patchOf("a.go", "-\tx := old.Read(n)\n+\tx := io.Read(n)")
 	other := patchOf("a.go", "-\tx := old.Read(n)\n+\tx := io.Write(n)")
 	r := collect(append(repeated(4, common), other, common+other)...)
@@ -56,7 +56,7 @@ func TestRareShapes(t *testing.T) {
 }
 
 // In a run that changed fewer than 3 repositories every shape would be rare.
-func TestFewRepositories(t *testing.T) {
+func TestShapesOfFewRepositoriesAreNotCompared(t *testing.T) {
 	one := patchOf("a.go", "-\ta()\n+\tb()")
 	r := collect(one, one)
 	if r.Compared || len(r.Reading) != 0 || r.Common != 1 || r.Patterns[0].Rare {
@@ -76,7 +76,7 @@ func TestFewRepositories(t *testing.T) {
 
 // An inverted condition and a dropped error are listed up to a tenth of the repositories: above
 // that the task asked for it.
-func TestRiskyShapes(t *testing.T) {
+func TestRiskyShapesAreListedUnlessTheyAreCommon(t *testing.T) {
 	plain := patchOf("a.go", "-\ta()\n+\tb()")
 	inverted := patchOf("a.go", "-\tif err != nil {\n+\tif err == nil {")
 	dropped := patchOf("a.go", "-\tx, err := f()\n+\tx, _ := f()")
@@ -99,7 +99,7 @@ func TestPatchesThatCantBeRead(t *testing.T) {
 }
 
 // A patch with thousands of different edits is listed, and stored only up to a limit.
-func TestManyShapes(t *testing.T) {
+func TestShapesAreStoredUpToALimit(t *testing.T) {
 	var b strings.Builder
 	for i := range 3 * maxShapes {
 		fmt.Fprintf(&b, "-\tf%d()\n+\tg%d()\n \n", i, i)
@@ -112,7 +112,7 @@ func TestManyShapes(t *testing.T) {
 
 // The result does not depend on the order of the jobs, except for the order of its lists and the
 // examples.
-func TestSameResult(t *testing.T) {
+func TestTheOrderOfJobsDoesNotChangeTheResult(t *testing.T) {
 	a, b := patchOf("a.go", "-\ta()\n+\tb()"), patchOf("b.go", "-\tc()\n+\td()")
 	first, second := collect(a, a, a, b), collect(b, a, a, a)
 	if first.Patterns[0].Shape != second.Patterns[0].Shape || first.ToRead != second.ToRead {

@@ -85,7 +85,7 @@ func TestHostilePatches(t *testing.T) {
 
 // What is stored of 400 jobs that have more different edits than are stored is less than
 // 100 MiB.
-func TestMemory(t *testing.T) {
+func TestManyDifferentEditsNeedLittleMemory(t *testing.T) {
 	c := &Collector{}
 	for i := range 400 {
 		var b strings.Builder

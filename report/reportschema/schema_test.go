@@ -16,8 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "regenerate report.schema.json")
 
-// TestSchemaFile compares report.schema.json with what is made from the types.
-func TestSchemaFile(t *testing.T) {
+// TestTheSchemaFileIsMadeOfTheTypes compares report.schema.json with what is made from the types.
+func TestTheSchemaFileIsMadeOfTheTypes(t *testing.T) {
 	if *update {
 		if err := os.WriteFile("../report.schema.json", reportschema.Schema(), 0o644); err != nil { //nolint:gosec // it is a source file
 			t.Fatal(err)

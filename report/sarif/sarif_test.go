@@ -38,7 +38,7 @@ func compiledSchema(t *testing.T) *jsonschema.Schema {
 	return compiled
 }
 
-func TestSARIF(t *testing.T) {
+func TestFindingsAreValidSARIF(t *testing.T) {
 	r := reporttest.Reviewed(t, reporttest.Findings())
 	text := reporttest.Render(t, sarif.Write, r)
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))

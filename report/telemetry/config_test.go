@@ -73,7 +73,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-func TestHeaders(t *testing.T) {
+func TestHeadersOfAllSignalsAreFound(t *testing.T) {
 	c, _ := telemetry.ReadConfig(variables("OTEL_EXPORTER_OTLP_ENDPOINT=http://h", "OTEL_EXPORTER_OTLP_HEADERS=a=1", "OTEL_EXPORTER_OTLP_METRICS_HEADERS=b=2"))
 	got := c.Headers()
 	if want := [][2]string{{"A", "1"}, {"B", "2"}}; !slices.Equal(got, want) {

@@ -132,7 +132,7 @@ func (d *deaf) Accept() (net.Conn, error) {
 }
 
 // A collector that can be reached later gets everything.
-func TestLateCollector(t *testing.T) {
+func TestACollectorThatIsReachedLaterGetsAllSpans(t *testing.T) {
 	c := &telemetrytest.Collector{}
 	s := httptest.NewUnstartedServer(c)
 	s.Listener = &deaf{Listener: s.Listener, times: 1}

@@ -157,7 +157,7 @@ func withSubagent() *report.Fold {
 	return f
 }
 
-func TestSubagent(t *testing.T) {
+func TestSpansOfASubagentAreBelowItsCall(t *testing.T) {
 	c := written(t, withSubagent().Report())
 	tree, err := c.Tree("", attributesOfTrees...)
 	if err != nil {

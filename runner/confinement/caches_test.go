@@ -30,7 +30,7 @@ func cacheFiles(t *testing.T, dir string, size int, names ...string) {
 	}
 }
 
-func TestSymlinkFiles(t *testing.T) {
+func TestLargeFilesOfACacheAreSymlinkedAndSmallOnesCopied(t *testing.T) {
 	from, to := t.TempDir(), filepath.Join(t.TempDir(), "to")
 	cacheFiles(t, from, 5000, "a/large", "skipped/x")
 	cacheFiles(t, from, 10, "a/small")

@@ -166,7 +166,7 @@ func TestBaseOfATurn(t *testing.T) {
 }
 
 // The tree of a job without a worktree is saved when it starts.
-func TestFirstTree(t *testing.T) {
+func TestTheFirstTreeIsThatOfTheStart(t *testing.T) {
 	s := starts("b0", "")
 	s.JobStart.Tree = "t0"
 	if got := after(t, process(), s).Job("a").FirstTree(); got != "t0" {

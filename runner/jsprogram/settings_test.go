@@ -8,7 +8,7 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-func TestPluginConfig(t *testing.T) {
+func TestTheConfigurationOfPluginsHasNoSecrets(t *testing.T) {
 	plan := &tasks.Plan{
 		Agents: []tasks.Agent{{Name: "build", Prompt: "Build."}, {Name: "look", Description: "Looks", Model: &tasks.Model{ID: "script:/abs/m.yaml", Name: "script:m.yaml"}}},
 		MCP: []tasks.MCPServer{

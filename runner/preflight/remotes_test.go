@@ -114,7 +114,7 @@ func TestPreflightFetchesRemotes(t *testing.T) {
 	}
 }
 
-func TestRemoteBranch(t *testing.T) {
+func TestIfExistsDecidesAboutBranchesOfARemote(t *testing.T) {
 	s := setUp(t)
 	git(t, s.repo, "branch", "millhand/taken")
 	skip, replace := s.far("skip", "file://"+s.repo), s.far("replace", "file://"+s.repo)

@@ -144,8 +144,8 @@ func TestNumbersOfCommentsAreLimited(t *testing.T) {
 	}
 }
 
-// TestRefusedReviews has a forge that accepts no line, because the branch has moved.
-func TestRefusedReviews(t *testing.T) {
+// TestFindingsOfARefusedReviewAreInTheComment has a forge that accepts no line, because the branch has moved.
+func TestFindingsOfARefusedReviewAreInTheComment(t *testing.T) {
 	r := reviewOf(t, forge.GitHub, 9)
 	r.Fail(1, forgetest.Invalid, "POST", "/reviews")
 	if n := r.post(t, "m", 2, 3); n != 0 || len(r.lines()) != 0 || len(r.warnings) != 1 || !strings.Contains(r.warnings[0], "422") {

@@ -138,7 +138,7 @@ func TestUnfinishedJobsAreRepeated(t *testing.T) {
 	f.expect(pass, "2 of wave 1/2: waiting 0", "10 of wave 2/2: passed 0")
 }
 
-func TestStopLoss(t *testing.T) {
+func TestAWaveStopsAtItsStopLoss(t *testing.T) {
 	spec := waves()
 	spec.Stop = tasks.StopLoss{Failed: 3000}
 	f := newField(t, spec, jobs(40))
@@ -159,7 +159,7 @@ func TestStopLoss(t *testing.T) {
 }
 
 // Jobs whose base is red do not count, and are tried again with the next wave.
-func TestRedBases(t *testing.T) {
+func TestJobsWithARedBaseAreTriedAgain(t *testing.T) {
 	spec := waves()
 	spec.Advance.Passed, spec.Stop.Failed = 10000, 1000
 	newField(t, spec, jobs(20)).expect(some(2, ends(event.CodeBaseline), pass),
@@ -168,7 +168,7 @@ func TestRedBases(t *testing.T) {
 		"10 of wave 1/2: waiting 1 advance.passed no finished job", "10 of wave 1/2: waiting 1 advance.passed no finished job")
 }
 
-func TestNeeds(t *testing.T) {
+func TestNeedsOfARedBaseAreTriedAgain(t *testing.T) {
 	all := jobs(3)
 	all[1].Needs, all[2].Needs = []string{all[0].ID}, []string{all[1].ID}
 	f := newField(t, tasks.Rollout{}, all)
@@ -243,7 +243,7 @@ func TestConditionsOfPullRequests(t *testing.T) {
 }
 
 // Without saved runs, pull requests on the forge show which jobs have passed.
-func TestForgeAlone(t *testing.T) {
+func TestPullRequestsShowWhichJobsHavePassed(t *testing.T) {
 	spec := tasks.Rollout{Waves: []tasks.WaveSize{{Jobs: 4}}}
 	f := newField(t, spec, jobs(6, pulling))
 	first := Divide(&spec, f.plan.Jobs)[0].Jobs
@@ -267,7 +267,7 @@ func TestForecastOfWaves(t *testing.T) {
 }
 
 // A resumed run executes only its own jobs, after its earlier events.
-func TestResume(t *testing.T) {
+func TestAResumedRunExecutesOnlyItsOwnJobs(t *testing.T) {
 	f := newField(t, waves(), jobs(20))
 	r := f.open()
 	var ids []event.PlannedJob

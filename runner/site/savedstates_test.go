@@ -86,7 +86,7 @@ func TestAResumedJobIsComparedWithItsStart(t *testing.T) {
 }
 
 // States are in the report directory, without files that hold secrets.
-func TestSavedStates(t *testing.T) {
+func TestSavedStatesHaveNoFilesWithSecrets(t *testing.T) {
 	s := setUp(t)
 	s.opts.Redact = redact.New([]string{"held-by-millhand-1234"})
 	p := s.prepared(s.begin(&tasks.Plan{}, s.job("a")))

@@ -54,7 +54,7 @@ func TestManifestsThatGrowWithoutBoundAreRefused(t *testing.T) {
 	}
 }
 
-func TestMaximumPlan(t *testing.T) {
+func TestAPlanMayHaveTheMaximumOfJobs(t *testing.T) {
 	if !nightly.On() {
 		t.Skip("long: make nightly-trust runs it; for every change .ci/allocs loads 10,000 jobs")
 	}

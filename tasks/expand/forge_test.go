@@ -11,7 +11,7 @@ import (
 	"github.com/millhand/millhand/tasks/manifest"
 )
 
-func TestForges(t *testing.T) {
+func TestForgesOfAllManifestsAreInThePlan(t *testing.T) {
 	dir := dirWith(t, map[string]string{"m.yaml": oneTask + `forges:
   GitHub.com:443: {token_env: GH}
   codeberg.org: {}

@@ -13,7 +13,7 @@ import (
 	"github.com/millhand/millhand/tasks/manifest"
 )
 
-func TestLanguageServers(t *testing.T) {
+func TestLanguageServersHaveTheDefaultsOfTheirNames(t *testing.T) {
 	opts := options(dirWith(t, map[string]string{"m.yaml": oneTask + `lsp:
   gopls: {}
   typescript-language-server: {command: [tls, --stdio], initialization: {a: [1, {b: c}]}, cache: [npm]}

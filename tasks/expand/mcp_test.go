@@ -14,7 +14,7 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-func TestMCPServers(t *testing.T) {
+func TestMCPServersHaveAbsolutePathsAndTheirSecrets(t *testing.T) {
 	opts := options(dirWith(t, map[string]string{"m.yaml": oneTask + `mcp:
   files:
     type: local

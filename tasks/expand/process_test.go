@@ -9,7 +9,7 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-func TestGrants(t *testing.T) {
+func TestGrantsAreThoseOfWriteKeys(t *testing.T) {
 	text := oneTask + `profile: review
 mcp: {files: {command: [files], write: ["workspace:.", data]}, reader: {command: [reader], read: [data]}, remote: {type: remote, url: "https://example.com"}}
 tools:

@@ -10,7 +10,7 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-func TestRollout(t *testing.T) {
+func TestARolloutDoesNotChangeTheHashOfThePlan(t *testing.T) {
 	p := mustLoad(t, rolloutManifest("[10, 12.5%, 25%, 100%]"), tasks.Overrides{})
 	want := &tasks.Rollout{
 		Canary: []string{"api"}, Waves: []tasks.WaveSize{{Jobs: 10}, {Share: 1250}, {Share: 2500}, {Share: 10000}},

@@ -17,7 +17,7 @@ var scriptFiles = map[string]string{
 	"guard.ts": "", "empty/": "", "pkg/package.json": "{}", "notes.txt": "",
 }
 
-func TestScripts(t *testing.T) {
+func TestScriptsAreFoundFromTheDirectoryOfTheManifest(t *testing.T) {
 	p, err := loadText(t, oneTask+`
 tools_from: [.opencode, guard.ts, "workspace:.opencode"]
 plugins: [./guard.ts, {path: pkg, options: {level: 3}, optional: true}, "workspace:plugins/x.ts"]

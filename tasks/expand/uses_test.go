@@ -127,7 +127,7 @@ func TestInputs(t *testing.T) {
 	}
 }
 
-func TestRequires(t *testing.T) {
+func TestAJobRequiresTheVariablesThatItReads(t *testing.T) {
 	dir := dirWith(t, map[string]string{"m.yaml": `version: 1
 model: openai/gpt-5-mini
 search: {backend: exa, key_env: EXA_KEY}

@@ -48,7 +48,7 @@ func TestGrep(t *testing.T) {
 	}
 }
 
-func TestGrepErrors(t *testing.T) {
+func TestGrepRefusesInvalidPatternsAndDeniedPaths(t *testing.T) {
 	s := tooltest.Project(t)
 	s.Want(s.Call("grep", tooltest.Args{"pattern": ""}), tools.Failed, "pattern is empty; specify a regular expression")
 	s.Want(s.Call("grep", tooltest.Args{"pattern": "("}), tools.Failed, "grep (: invalid regular expression")

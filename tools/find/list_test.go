@@ -38,7 +38,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-func TestListErrors(t *testing.T) {
+func TestListRefusesFilesAndDeniedPaths(t *testing.T) {
 	s := tooltest.Project(t)
 	s.Want(s.Call("list", tooltest.Args{"path": "main.go"}), tools.Failed, "main.go: not a directory")
 	s.Want(s.Call("list", tooltest.Args{"path": "nope"}), tools.Failed, "file not found: nope; use glob or list to find it")

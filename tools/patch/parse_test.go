@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestParse(t *testing.T) {
+func TestAPatchIsParsedWithItsLines(t *testing.T) {
 	got, err := Parse(`cat <<'EOF'
 *** Begin Patch
 *** Add File: new dir/n.txt

@@ -52,7 +52,7 @@ func parseTable(text string) []tableCase {
 	return cases
 }
 
-func TestAnalyzeTable(t *testing.T) {
+func TestAnalyzeAgreesWithTheTable(t *testing.T) {
 	n := 0
 	for file, cases := range tableFiles(t) {
 		n += len(cases)

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestFindSkills(t *testing.T) {
+func TestInvalidSkillsAreReportedAndLeftOut(t *testing.T) {
 	s := tooltest.SetUp(t, "readonly", map[string]string{
 		".opencode/skill/a/SKILL.md":            tooltest.SkillFile("a", "first", "A"),
 		".opencode/skills/b/SKILL.md":           tooltest.SkillFile("b", "second", "B"),

@@ -46,7 +46,7 @@ func TestHooksReplaceArgumentsBeforeTheDecision(t *testing.T) {
 	}
 }
 
-func TestHooksDeny(t *testing.T) {
+func TestAHookDeniesACall(t *testing.T) {
 	s := tooltest.SetUp(t, "full", map[string]string{"a.txt": "first\n"})
 	before := s.Tree()
 	asked := []string{}

@@ -271,7 +271,7 @@ func TestAnEndlessResponseIsAborted(t *testing.T) {
 	}
 }
 
-func TestFetchErrors(t *testing.T) {
+func TestErrorsOfFetchesNameTheAddress(t *testing.T) {
 	refuses, host := serve(t, nil)
 	c := Client{Reach: Reach{Hosts: []string{host, "no-such-host.example"}}, Resolver: resolver(t, "::")}
 	if _, err := get(t, c, "http://no-such-host.example/"); err == nil || !strings.Contains(err.Error(), "no-such-host.example") {

@@ -43,7 +43,7 @@ func service(t *testing.T, backend string, status int, response string) (*toolte
 	return s, got
 }
 
-func TestExaRequest(t *testing.T) {
+func TestRequestsToExaHaveAllArguments(t *testing.T) {
 	const response = "event: message\ndata: {\"jsonrpc\": \"2.0\", \"method\": \"ping\"}\n\ndata: {\"result\": {\"content\": [{\"type\": \"text\", \"text\": \"found it\"}]}}\n\n"
 	s, got := service(t, "exa", 200, response)
 	s.Want(s.Call("websearch", tooltest.Args{"query": "go 1.26"}), tools.Completed, "found it")

@@ -90,7 +90,7 @@ func TestBoundOfRareCosts(t *testing.T) {
 	}
 }
 
-func TestForecast(t *testing.T) {
+func TestAForecastNeedsTenJobsAndIsWithinTheirLimits(t *testing.T) {
 	costs, times := make([]money.USD, 10), make([]time.Duration, 10)
 	for i := range costs {
 		costs[i], times[i] = money.Dollar/10, time.Minute
@@ -113,9 +113,9 @@ func TestForecast(t *testing.T) {
 	}
 }
 
-// TestBoundCovers checks that the bound is never below what was spent, and never above what
+// TestTheBoundIsBetweenTheCostAndTheLimits checks that the bound is never below what was spent, and never above what
 // the limits allow, for any costs.
-func TestBoundCovers(t *testing.T) {
+func TestTheBoundIsBetweenTheCostAndTheLimits(t *testing.T) {
 	random := nightly.Random(t)
 	for range 500 {
 		n, rest := Least+random.IntN(50), random.IntN(50)
