@@ -325,10 +325,10 @@ func wiring() []string {
 	return []string{"http.ProxyFromEnvironment", "os.Getenv", "os.LookupEnv", "os.Environ", "os.Exit", "os.Getwd", "os.Chdir", "time.Now", "time.Since"}
 }
 
-// TestImportLaw checks imports by rooms and homes. It is not depguard of golangci-lint, which passes a package
+// TestPackagesImportOnlyWhatTheLawAllows checks imports by rooms and homes. It is not depguard of golangci-lint, which passes a package
 // without a list, a list without a package and an entry that nothing needs, and prints no reason for what is
 // missing in a list. It knows no order of packages either (TestNoPackageImportsAWingAboveItsOwn).
-func TestImportLaw(t *testing.T) {
+func TestPackagesImportOnlyWhatTheLawAllows(t *testing.T) {
 	law, lib, used := rooms(), homes(), map[string]bool{}
 	for dir, files := range sources(t) {
 		room, known := law[dir]

@@ -10,7 +10,7 @@ import (
 
 // docs/troubleshooting.md has the meaning and exit code of every reason code, and states whether
 // the job is resumed. It advises to resume only such jobs.
-func TestTroubleshootingPage(t *testing.T) {
+func TestTroubleshootingPageHasEveryReasonCode(t *testing.T) {
 	_, page, _ := strings.Cut(read(t, "docs/troubleshooting.md"), "## Jobs that did not pass")
 	page, _, _ = strings.Cut(page, "\n## ")
 	for _, c := range event.Causes() {

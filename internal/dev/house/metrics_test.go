@@ -33,9 +33,9 @@ type metrics struct {
 	tests     int            // lines of tests and scripts
 }
 
-// TestBudgets prints the metrics of the tree, and fails where one exceeds its
+// TestFilesAndFunctionsAreWithinBudgets prints the metrics of the tree, and fails where one exceeds its
 // budget.
-func TestBudgets(t *testing.T) {
+func TestFilesAndFunctionsAreWithinBudgets(t *testing.T) {
 	m := measure(t)
 	check := func(name string, n, most int) {
 		if n > most {

@@ -202,7 +202,7 @@ func followed(all []form.Key, rows map[string]keyRow, path string) string {
 }
 
 // docs/models.md has the variables and the endpoint of every provider.
-func TestModelsPage(t *testing.T) {
+func TestModelsPageHasEveryProvider(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| models | key | endpoint | default endpoint | not read |\n|---|---|---|---|---|\n")
 	for _, name := range kinds.Names() {

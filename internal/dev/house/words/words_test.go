@@ -30,10 +30,10 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestPlainWords fails if there are more banned words than recorded.txt
+// TestBannedAndDiscouragedWordsOnlyDecrease fails if there are more banned words than recorded.txt
 // says, or more discouraged ones than count.txt. Old texts still hold banned words;
 // when none is left, so is recorded.txt.
-func TestPlainWords(t *testing.T) {
+func TestBannedAndDiscouragedWordsOnlyDecrease(t *testing.T) {
 	banned, discouraged := lines(t, "banned.txt"), lines(t, "discouraged.txt")
 	found, total, poor := map[string][]Hit{}, 0, 0
 	for name, text := range tree(t) {
