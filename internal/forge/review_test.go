@@ -63,7 +63,7 @@ func newLine(path, old string, line, oldLine int, marker string) forge.NewLine {
 	return forge.NewLine{Path: path, Old: old, Line: line, OldLine: oldLine, Marker: marker, Body: forge.Marked("Text of "+marker, marker)}
 }
 
-func TestDiffs(t *testing.T) {
+func TestTheDiffOfAPullRequestIsTheSameOfAllForges(t *testing.T) {
 	for _, kind := range kinds {
 		p, _ := reviewing(t, kind)
 		got, err := p.Diff(t.Context(), web, 1)

@@ -196,9 +196,9 @@ func TestQueueLongJob(t *testing.T) {
 	m.checkPassed()
 }
 
-// TestQueuePoison kills the worker of a job each time it is delivered. The job fails with the
+// TestAJobThatKillsEachWorkerFailsAlone kills the worker of a job each time it is delivered. The job fails with the
 // history of its deliveries, and the others pass.
-func TestQueuePoison(t *testing.T) {
+func TestAJobThatKillsEachWorkerFailsAlone(t *testing.T) {
 	t.Parallel() // it waits for most of the time
 	m := newMachines(t, 1, 3, queueTask)
 	poison, killed := make(chan struct{}), make(chan struct{})
