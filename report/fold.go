@@ -38,9 +38,9 @@ type Fold struct {
 	final       bool            // made is by [Fold.Final]
 	packer      *packing.Packer // nil unless it is Compact, and before the first job
 
-	early    bool            // if it is Compact, the report of a job is made when it ends, unless it is among late
-	late     map[string]bool // jobs with events after their end
-	reopened map[string]bool // jobs whose report was made too early; nil to warn of them
+	early     bool            // if it is Compact, the report of a job is made when it ends, unless it is continued
+	continued map[string]bool // jobs with events after their end
+	reopened  map[string]bool // jobs whose report was made too early; nil to warn of them
 }
 
 // Load folds a stored stream, such as events.jsonl. Its errors are those of
@@ -67,7 +67,7 @@ func Load(r io.Reader) (*Report, error) {
 	if _, err := again.Seek(start, io.SeekStart); err != nil {
 		return nil, fmt.Errorf("load report: %w", err)
 	}
-	second := Fold{early: true, late: f.reopened}
+	second := Fold{early: true, continued: f.reopened}
 	if err := second.load(r); err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func (f *Fold) entry(id string) *entry {
 	if f.Compact && f.packer == nil {
 		f.packer = &packing.Packer{}
 	}
-	e := &entry{id: id, packer: f.packer, early: f.early && !f.late[id]}
+	e := &entry{id: id, packer: f.packer, early: f.early && !f.continued[id]}
 	f.jobs = append(f.jobs, e)
 	f.byID[id] = e
 	return e

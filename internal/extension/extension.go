@@ -98,7 +98,7 @@ func mayCall(profiles []permission.Profile, server string) bool {
 // startAll starts servers and the host, and waits for them: for the optional servers not longer than
 // for the others, except at the start.
 func startAll(ctx context.Context, servers []*server, h *host, now func() time.Time) {
-	late, cancel := context.WithCancelCause(ctx)
+	starting, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var required, optional sync.WaitGroup
 	began := now()
@@ -107,7 +107,7 @@ func startAll(ctx context.Context, servers []*server, h *host, now func() time.T
 	}
 	for _, s := range servers {
 		if s.spec.Optional {
-			optional.Go(func() { s.start(ctx, late) })
+			optional.Go(func() { s.start(ctx, starting) })
 		} else {
 			required.Go(func() { s.start(ctx, ctx) })
 		}
@@ -277,9 +277,9 @@ type server struct {
 	failed error
 	end    func() error // nil before launch
 
-	mu    sync.Mutex
-	state event.Extension // without the counts of live
-	told  map[mcp.Kind]bool
+	mu       sync.Mutex
+	state    event.Extension // without the counts of live
+	reported map[mcp.Kind]bool
 	// changed is whether tools were announced that are followed, and not listed yet.
 	changed bool
 }
@@ -348,11 +348,11 @@ func lastLines(stderr string) string {
 // notice reports what a server does that is no response.
 func (s *server) notice(n mcp.Notice) {
 	s.mu.Lock()
-	first := !s.told[n.Kind]
-	if s.told == nil {
-		s.told = map[mcp.Kind]bool{}
+	first := !s.reported[n.Kind]
+	if s.reported == nil {
+		s.reported = map[mcp.Kind]bool{}
 	}
-	s.told[n.Kind] = true
+	s.reported[n.Kind] = true
 	follow := n.Kind == mcp.Changed && s.spec.Follow
 	s.changed = s.changed || follow
 	if n.Kind == mcp.Refused {

@@ -52,9 +52,9 @@ type languageServer struct {
 	spec   tasks.LanguageServer
 	live   *lsp.Server
 
-	mu    sync.Mutex
-	state event.Extension // without the counts of live
-	told  map[lsp.Kind]bool
+	mu       sync.Mutex
+	state    event.Extension // without the counts of live
+	reported map[lsp.Kind]bool
 
 	launch sync.Once
 	start  func(context.Context) (*proc.Service, error) // after launch
@@ -70,7 +70,7 @@ func NewLanguages(ctx context.Context, c LanguageConfig) *Languages {
 		if spec.IfFound && !c.Found(spec.Process.Command[0]) {
 			continue
 		}
-		s := &languageServer{config: &c, spec: spec, told: map[lsp.Kind]bool{}, state: event.Extension{Kind: "lsp", Name: spec.Name}}
+		s := &languageServer{config: &c, spec: spec, reported: map[lsp.Kind]bool{}, state: event.Extension{Kind: "lsp", Name: spec.Name}}
 		s.live = lsp.New(ctx, lsp.Config{
 			Name: spec.Name, Version: c.Version, Root: c.Root.Name(), Initialization: spec.Initialization, Wait: c.LSP.Wait,
 			Start: s.process, Read: s.read, Notify: s.notice, Now: c.Now,
@@ -147,10 +147,10 @@ func (set *Languages) edit(ctx context.Context, paths []string) func(context.Con
 	before.Wait()
 	return func(ctx context.Context) (found language.Found) {
 		set.changes()
-		all, late := make([][]lsp.FileErrors, len(servers)), make([]bool, len(servers))
+		all, timedOut := make([][]lsp.FileErrors, len(servers)), make([]bool, len(servers))
 		var after sync.WaitGroup
 		for i := range servers {
-			after.Go(func() { all[i], late[i] = edits[i].After(ctx) })
+			after.Go(func() { all[i], timedOut[i] = edits[i].After(ctx) })
 		}
 		after.Wait()
 		for i, s := range servers {
@@ -158,7 +158,7 @@ func (set *Languages) edit(ctx context.Context, paths []string) func(context.Con
 			if text := edits[i].Logged(); text != "" {
 				found.Notes = append(found.Notes, fmt.Sprintf("the language server %s logged an error, so its diagnostics may be incomplete: %s", s.spec.Name, text))
 			}
-			if late[i] {
+			if timedOut[i] {
 				found.Notes = append(found.Notes, fmt.Sprintf("no diagnostics from the language server %s within %s", s.spec.Name, s.config.LSP.Wait))
 			}
 		}
@@ -242,8 +242,8 @@ func (s *languageServer) read(path string) (string, bool) {
 func (s *languageServer) notice(n lsp.Notice) {
 	name := "language server " + s.spec.Name
 	s.mu.Lock()
-	first := !s.told[n.Kind]
-	s.told[n.Kind] = true
+	first := !s.reported[n.Kind]
+	s.reported[n.Kind] = true
 	switch n.Kind {
 	case lsp.Ready:
 		s.state.Status = event.ExtensionReady

@@ -170,16 +170,16 @@ func (e *statusError) Error() string { return e.text }
 
 // failed returns the error of a login, in one line.
 func failed(ctx context.Context, cloud string, err error) error {
-	late := context.Cause(ctx)
-	if late != nil {
-		err = late
+	cause := context.Cause(ctx)
+	if cause != nil {
+		err = cause
 	}
 	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' })
-	told := fmt.Errorf("login to %s failed: %s", cloud, strings.Join(lines, "; "))
-	if late != nil || temporary(err) {
-		return &keys.Unavailable{Err: told}
+	failure := fmt.Errorf("login to %s failed: %s", cloud, strings.Join(lines, "; "))
+	if cause != nil || temporary(err) {
+		return &keys.Unavailable{Err: failure}
 	}
-	return told
+	return failure
 }
 
 // temporary reports whether a login failed because a server was unreachable or overloaded.

@@ -38,18 +38,18 @@ func (s *Session) compact(ctx context.Context, room int64, why string) (called b
 	if cut <= first || why == event.WindowFull && tokensOf(s.talk.messages[first:cut]) < room/8 {
 		return false, nil
 	}
-	told := &event.Compaction{Reason: why, Messages: cut - first, Before: s.talk.estimate()}
+	compaction := &event.Compaction{Reason: why, Messages: cut - first, Before: s.talk.estimate()}
 	text, end := s.summary(ctx, s.talk.messages[:cut], room)
 	if end != nil {
 		return true, end
 	}
 	if strings.TrimSpace(text) == "" {
-		told.NoSummary = true
+		compaction.NoSummary = true
 		text = render(s.talk.messages[first:cut], min(maxExcerpt, int(room)))
 	}
 	s.talk.replace(first, cut, handover+strings.TrimSpace(text)+"\n</summary>", s.Turn())
-	told.Turn, told.After = s.Turn(), s.talk.estimate()
-	s.emit(event.Event{Type: event.Compacted, Compaction: told})
+	compaction.Turn, compaction.After = s.Turn(), s.talk.estimate()
+	s.emit(event.Event{Type: event.Compacted, Compaction: compaction})
 	return true, nil
 }
 

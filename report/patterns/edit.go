@@ -263,7 +263,7 @@ func around(f *family, before, after []token, d difference) string {
 func (e *edit) shape(f *family, where string) {
 	n := naming{f: f, old: receivers(e.old), new: receivers(e.new), numbers: map[string]int{}}
 	before, after := n.before(e), n.write(e.new, n.old)
-	if !n.told {
+	if !n.concrete {
 		n = naming{f: f, verbatim: true}
 		before, after = n.before(e), n.write(e.new, nil)
 	}
@@ -306,7 +306,7 @@ type naming struct {
 	versions bool            // are written as such
 	old, new map[string]bool // receivers of both versions
 	numbers  map[string]int
-	told     bool // something was written that is not a variable or a bracket
+	concrete bool // something was written that is not a variable or a bracket
 	named    bool // a name was written
 }
 
@@ -338,41 +338,41 @@ func (n *naming) write(tokens []token, other map[string]bool) string {
 func (n *naming) token(t token, other map[string]bool) string {
 	switch {
 	case t.kind == commentKind && len(directives(t.text)) == 0:
-		n.told = true
+		n.concrete = true
 		return "comment"
 	case n.versions && (t.kind == numberKind || t.kind == stringKind) && version().MatchString(t.text):
-		n.told = true
+		n.concrete = true
 		return "version"
 	case t.kind == indentKind:
-		n.told = true
+		n.concrete = true
 		return "⇥" + t.text
 	case t.kind == nameKind && !n.verbatim && !n.f.plain:
 		return n.name(t, other)
 	case t.kind == signKind:
-		n.told = n.told || !strings.Contains("()[]{},;.:", t.text)
+		n.concrete = n.concrete || !strings.Contains("()[]{},;.:", t.text)
 		return t.text
 	case t.kind == nameKind:
 		n.named = n.named || !n.verbatim && !n.f.keyed
 	}
-	n.told = n.told || t.kind != stringKind || n.verbatim
+	n.concrete = n.concrete || t.kind != stringKind || n.verbatim
 	return t.text
 }
 
 func (n *naming) name(t token, other map[string]bool) string {
 	if keywords()[t.text] {
-		n.told = true
+		n.concrete = true
 		return t.text
 	}
 	h := head(t.text)
 	if h < len(t.text) {
-		n.told, n.named = true, true
+		n.concrete, n.named = true, true
 		if other[t.text[:h]] {
 			return n.number(t.text[:h]) + t.text[h:]
 		}
 		return t.text
 	}
 	if t.call || t.member || t.key || t.fixed {
-		n.told, n.named = true, true
+		n.concrete, n.named = true, true
 		return t.text
 	}
 	return n.number(t.text)

@@ -32,16 +32,16 @@ func Divide(r *tasks.Rollout, jobs []tasks.Job) []Wave {
 		digest [sha256.Size]byte
 		jobs   []tasks.Job
 	}
-	var early, late []group
+	var canaries, others []group
 	for id, jobs := range groups {
 		g := group{sha256.Sum256([]byte(id)), jobs}
 		if canary[id] {
-			early = append(early, g)
+			canaries = append(canaries, g)
 		} else {
-			late = append(late, g)
+			others = append(others, g)
 		}
 	}
-	for _, all := range [][]group{early, late} {
+	for _, all := range [][]group{canaries, others} {
 		sort.Slice(all, func(i, j int) bool { return string(all[i].digest[:]) < string(all[j].digest[:]) })
 	}
 	var waves []Wave
@@ -57,10 +57,10 @@ func Divide(r *tasks.Rollout, jobs []tasks.Job) []Wave {
 		}
 		return from
 	}
-	take(Wave{Canary: true}, early, len(jobs))
+	take(Wave{Canary: true}, canaries, len(jobs))
 	for _, size := range r.Waves {
-		late = take(Wave{}, late, size.Of(len(jobs)))
+		others = take(Wave{}, others, size.Of(len(jobs)))
 	}
-	take(Wave{}, late, len(jobs))
+	take(Wave{}, others, len(jobs))
 	return waves
 }

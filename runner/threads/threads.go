@@ -99,8 +99,8 @@ func (r *reading) texts(context.Context) (string, error) {
 	return fmt.Sprintf("<title>%s</title>\n%s", fence(printable.Line(r.pull.Title, maxName)), body(r.pull.Body, maxRemark)), nil
 }
 
-// late reports whether a remark was made or changed after the event.
-func (r *reading) late(m forge.Remark) bool {
+// changedLater reports whether a remark was made or changed after the event.
+func (r *reading) changedLater(m forge.Remark) bool {
 	return m.At.After(r.At) || m.Edited.After(r.At) || m.Edited.IsZero() || m.At.IsZero()
 }
 
@@ -111,8 +111,8 @@ func (r *reading) remarks(ctx context.Context) (string, error) {
 		return "", err
 	}
 	before := len(all)
-	all = slices.DeleteFunc(all, r.late)
-	late := before - len(all)
+	all = slices.DeleteFunc(all, r.changedLater)
+	leftOut := before - len(all)
 	var list []string
 	left := maxThread
 	for _, m := range slices.Backward(all) {
@@ -127,8 +127,8 @@ func (r *reading) remarks(ctx context.Context) (string, error) {
 	if older := len(all) - len(list); older > 0 {
 		list = slices.Insert(list, 0, "("+figures.Count(older, "older comment")+" left out)")
 	}
-	if late > 0 {
-		list = append(list, "("+figures.Count(late, "comment")+" left out: made or changed after the event, or without a time of changes)")
+	if leftOut > 0 {
+		list = append(list, "("+figures.Count(leftOut, "comment")+" left out: made or changed after the event, or without a time of changes)")
 	}
 	if len(list) == 0 {
 		return "(no comments)", nil

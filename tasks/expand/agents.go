@@ -68,8 +68,8 @@ func (s *agentSet) define(a *manifest.Agent, m *manifest.Manifest) form.Definiti
 		return s.overBuiltIn(a, m)
 	}
 	var d form.Definition[tasks.Agent]
-	late := a.Src.Forgiving(func() { d = s.overBuiltIn(a, m) })
-	found := form.Flaws{Notes: slices.Concat(a.Flaws.Notes, late.Notes), Faults: slices.Concat(a.Flaws.Faults, late.Faults)}
+	flaws := a.Src.Forgiving(func() { d = s.overBuiltIn(a, m) })
+	found := form.Flaws{Notes: slices.Concat(a.Flaws.Notes, flaws.Notes), Faults: slices.Concat(a.Flaws.Faults, flaws.Faults)}
 	if len(found.Faults) > 0 {
 		p := found.Faults[0]
 		a.Src.Found.Note(fmt.Sprintf("%s:%d: the agent %s is left out: %s; %s", p.File, p.Line, problem.Quote(a.Name), p.What, p.Fix))

@@ -476,9 +476,9 @@ type keyed struct {
 func (k keyed) Stream(ctx context.Context, req model.Request, emit func(model.Delta)) (model.Response, error) {
 	response, err := k.Model.Stream(ctx, req, emit)
 	if e := (*model.Error)(nil); errors.As(err, &e) && e.Class == model.ClassAuth {
-		told := *e
-		told.Err = fmt.Errorf("%w; %s", e.Err, k.fix)
-		return response, &told
+		explained := *e
+		explained.Err = fmt.Errorf("%w; %s", e.Err, k.fix)
+		return response, &explained
 	}
 	return response, err
 }

@@ -85,8 +85,8 @@ func (q *Queue) Cancelled(ctx context.Context, run string) (why string, err erro
 // none runs. What a worker that disappeared was running does not count: nobody may take it over.
 func (q *Queue) Over(ctx context.Context, r *Run) (bool, error) {
 	why, err := q.Cancelled(ctx, r.ID)
-	late := !r.Deadline.IsZero() && q.now().Sub(r.Deadline) > r.Lease+Silence // workers end jobs that they claim later
-	if err != nil || why == "" && !late {
+	expired := !r.Deadline.IsZero() && q.now().Sub(r.Deadline) > r.Lease+Silence // workers end jobs that they claim later
+	if err != nil || why == "" && !expired {
 		return false, err
 	}
 	a, _, err := q.budgets.read(ctx, r.ID)

@@ -44,10 +44,10 @@ func (e *Edit) Logged() string { return e.logged }
 
 // snapshot is what a server has found at some time.
 type snapshot struct {
-	live  *live
-	found map[string][]diagnostic // by URI
-	texts map[string]string       // of open files
-	late  bool
+	live     *live
+	found    map[string][]diagnostic // by URI
+	texts    map[string]string       // of open files
+	outdated bool
 }
 
 // Before prepares to tell new errors from old ones. It waits for the diagnostics of the files as
@@ -58,15 +58,15 @@ func (s *Server) Before(ctx context.Context, paths []string) *Edit {
 		s.Open(paths...)
 		return e
 	}
-	if shot := s.look(ctx, paths, false); shot != nil && !shot.late {
+	if shot := s.look(ctx, paths, false); shot != nil && !shot.outdated {
 		e.before = shot
 	}
 	return e
 }
 
 // After returns the errors in the files and in others that were published for their new content,
-// and were not there before. late is set if there are none in time.
-func (e *Edit) After(ctx context.Context) (files []FileErrors, late bool) {
+// and were not there before. timedOut is set if there are none in time.
+func (e *Edit) After(ctx context.Context) (files []FileErrors, timedOut bool) {
 	s := e.server
 	if s.slow() {
 		s.Open(e.paths...)
@@ -79,7 +79,7 @@ func (e *Edit) After(ctx context.Context) (files []FileErrors, late bool) {
 		_, errors = l.logs()
 	}
 	shot := s.look(ctx, e.paths, true)
-	if shot != nil && (shot.late || !shot.finds(e.paths)) {
+	if shot != nil && (shot.outdated || !shot.finds(e.paths)) {
 		if shot.live != l {
 			errors = 0
 		}
@@ -87,11 +87,11 @@ func (e *Edit) After(ctx context.Context) (files []FileErrors, late bool) {
 			e.logged = text
 		}
 	}
-	if shot == nil || shot.late {
+	if shot == nil || shot.outdated {
 		return nil, s.wasLate(ctx)
 	}
 	s.mu.Lock()
-	s.late = 0
+	s.timeouts = 0
 	s.mu.Unlock()
 	before := e.before
 	if before != nil && before.live != shot.live { // it was started again
@@ -119,7 +119,7 @@ func (s *Server) heard() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.answered {
-		s.answered, s.late, s.first = true, 0, 0
+		s.answered, s.timeouts, s.first = true, 0, 0
 	}
 }
 
@@ -127,7 +127,7 @@ func (s *Server) heard() {
 func (s *Server) slow() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.late >= s.maxLate() || s.failed != nil
+	return s.timeouts >= s.maxLate() || s.failed != nil
 }
 
 // maxLate is after how many late edits in a row edits don't wait. The caller holds the lock.
@@ -146,7 +146,7 @@ func (s *Server) wasLate(ctx context.Context) bool {
 	if s.failed != nil || s.closed || ctx.Err() != nil {
 		return false
 	}
-	if s.late++; s.late == s.maxLate() {
+	if s.timeouts++; s.timeouts == s.maxLate() {
 		s.tell(Notice{Kind: Slow})
 	}
 	return true
@@ -169,7 +169,7 @@ func (s *Server) look(ctx context.Context, paths []string, settle bool) *snapsho
 	case shot = <-done:
 	case <-ctx.Done():
 	}
-	if shot == nil || shot.late {
+	if shot == nil || shot.outdated {
 		s.mu.Lock()
 		s.first = 0
 		s.mu.Unlock()
@@ -267,7 +267,7 @@ func (l *live) others(uris []string) []string {
 func (l *live) shot(uris []string) *snapshot {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	shot := &snapshot{live: l, found: map[string][]diagnostic{}, texts: map[string]string{}, late: !l.allCurrent(uris)}
+	shot := &snapshot{live: l, found: map[string][]diagnostic{}, texts: map[string]string{}, outdated: !l.allCurrent(uris)}
 	for uri, f := range l.found {
 		shot.found[uri] = f.list
 	}

@@ -72,7 +72,7 @@ type Server struct {
 	live     *live         // the last process that completed the handshake; nil for none
 	starting chan struct{} // closed when the start in progress ends; nil for none
 	failed   error         // why it is not started again
-	late     int           // edits in a row without diagnostics in time
+	timeouts int           // edits in a row without diagnostics in time
 	answered bool          // it has sent diagnostics
 	first    time.Duration // how long the next wait may be at least: firstWait, then 0
 	info     Info

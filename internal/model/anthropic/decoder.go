@@ -37,7 +37,7 @@ type growing struct {
 	text      strings.Builder
 	signature strings.Builder
 	input     string // input in the start of a call
-	told      bool   // deltas of its input were received
+	streamed  bool   // deltas of its input were received
 }
 
 // mostBlocks limits the work that a response can cause. Real responses have far fewer.
@@ -169,7 +169,7 @@ func (a *decoder) grow(index int64, e sdk.MessageStreamEventUnion) error {
 		if input == "" || g.kind != "tool_use" { // of a tool that the provider runs
 			return nil
 		}
-		g.told = true
+		g.streamed = true
 		return a.call(wire.CallDelta{Index: index, Input: input})
 	}
 	return nil
@@ -242,7 +242,7 @@ var stops = map[string]model.Finish{
 // Conclude implements [wire.Decoder].
 func (a *decoder) Conclude() (model.Response, error) {
 	for _, g := range a.blocks {
-		if g.input != "" && !g.told {
+		if g.input != "" && !g.streamed {
 			if err := a.call(wire.CallDelta{Index: g.index, Input: g.input}); err != nil {
 				return model.Response{}, err
 			}

@@ -32,12 +32,12 @@ type output struct {
 
 // item is the state of an output item.
 type item struct {
-	index int64
-	told  bool // deltas of its text or arguments were received
-	raw   json.RawMessage
-	call  bool
-	text  []byte
-	phase responses.ResponseOutputMessagePhase // of a message: as OpenAI spells it, or ""
+	index    int64
+	streamed bool // deltas of its text or arguments were received
+	raw      json.RawMessage
+	call     bool
+	text     []byte
+	phase    responses.ResponseOutputMessagePhase // of a message: as OpenAI spells it, or ""
 }
 
 func (r *responder) newDecoder(req model.Request, emit func(model.Delta)) *output {
@@ -93,11 +93,11 @@ func (o *output) take(e responses.ResponseStreamEventUnion) error {
 			o.think(index, paragraph)
 		}
 	case "response.function_call_arguments.delta":
-		o.at(index).told = true
+		o.at(index).streamed = true
 		return o.call(wire.CallDelta{Index: index, Input: orRaw(e.Delta, e.JSON.Delta)})
 	case "response.function_call_arguments.done":
-		if input := orRaw(e.Arguments, e.JSON.Arguments); !o.at(index).told && input != "" {
-			o.at(index).told = true
+		if input := orRaw(e.Arguments, e.JSON.Arguments); !o.at(index).streamed && input != "" {
+			o.at(index).streamed = true
 			return o.call(wire.CallDelta{Index: index, Input: input})
 		}
 	case "response.output_item.added":
@@ -159,16 +159,16 @@ func (o *output) say(index int64, s string) {
 		return
 	}
 	known.text = append(known.text, s...)
-	if !known.told && o.text.Len() > 0 {
+	if !known.streamed && o.text.Len() > 0 {
 		s = paragraph + s
 	}
-	known.told = true
+	known.streamed = true
 	o.text.WriteString(s)
 	o.emit(model.Delta{Kind: model.TextDelta, Text: s})
 }
 
 func (o *output) think(index int64, s string) {
-	o.at(index).told = true
+	o.at(index).streamed = true
 	if s == "" {
 		return
 	}
@@ -196,7 +196,7 @@ func (o *output) begin(index int64, it responses.ResponseOutputItemUnion) error 
 	}
 	known.call = true
 	input := argumentsOf(it)
-	known.told = input != ""
+	known.streamed = input != ""
 	return o.call(wire.CallDelta{Index: index, ID: it.CallID, Name: it.Name, Input: input})
 }
 
@@ -214,28 +214,28 @@ func (o *output) end(index int64, it responses.ResponseOutputItemUnion) error {
 	known.raw = json.RawMessage(it.RawJSON())
 	known.phase = cmp.Or(it.Phase, known.phase)
 	o.raw += len(known.raw)
-	told := known.told
+	streamed := known.streamed
 	switch it.Type {
 	case "function_call":
 		p := wire.CallDelta{Index: index, ID: it.CallID, Name: it.Name}
-		if !told {
+		if !streamed {
 			p.Input = argumentsOf(it)
 		}
 		if known.call && p.Input == "" {
 			return nil
 		}
-		known.call, known.told = true, true
+		known.call, known.streamed = true, true
 		return o.call(p)
 	case "message":
 		for _, part := range it.Content {
 			o.refused = o.refused || part.Refusal != ""
-			if !told {
+			if !streamed {
 				o.say(index, part.Text+part.Refusal)
 			}
 		}
 	case "reasoning":
 		for _, part := range it.Summary {
-			if !told {
+			if !streamed {
 				o.think(index, part.Text)
 			}
 		}
@@ -294,7 +294,7 @@ func (o *output) count(body responses.Response) {
 // includes reasoning.
 func usageOfResponse(u responses.ResponseUsage) *money.Usage {
 	input, ok := wire.Count(u.JSON.InputTokens.Raw())
-	output, told := wire.Count(u.JSON.OutputTokens.Raw())
+	output, reported := wire.Count(u.JSON.OutputTokens.Raw())
 	got := money.Usage{
 		Input:      input,
 		Output:     output,
@@ -302,7 +302,7 @@ func usageOfResponse(u responses.ResponseUsage) *money.Usage {
 		CacheRead:  wire.Detail(u.InputTokensDetails.JSON.CachedTokens.Raw()),
 		CacheWrite: wire.Detail(u.InputTokensDetails.JSON.CacheWriteTokens.Raw()),
 	}
-	if !ok || !told || !wire.Plausible(got) {
+	if !ok || !reported || !wire.Plausible(got) {
 		return nil
 	}
 	return &got

@@ -19,7 +19,7 @@ import (
 // reasoning. Servers that count otherwise are found out by their total.
 func usageOf(u sdk.CompletionUsage) (usage *money.Usage, costUSD *money.USD) {
 	input, ok := wire.Count(u.JSON.PromptTokens.Raw())
-	output, told := wire.Count(u.JSON.CompletionTokens.Raw())
+	output, reported := wire.Count(u.JSON.CompletionTokens.Raw())
 	if !ok {
 		return nil, nil
 	}
@@ -34,7 +34,7 @@ func usageOf(u sdk.CompletionUsage) (usage *money.Usage, costUSD *money.USD) {
 		return nil, nil
 	}
 	got = inclusive(got, wire.Detail(u.JSON.TotalTokens.Raw()))
-	if got.Output == 0 && !told {
+	if got.Output == 0 && !reported {
 		return nil, nil // not reported, which is not the same as nothing
 	}
 	return &got, costOf(u.JSON.ExtraFields)

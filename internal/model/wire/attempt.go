@@ -286,12 +286,12 @@ func (c *attempt) broken(err error) error {
 // lost returns the reported usage of an interrupted response; nil if it never started, because
 // it is not charged. A provider's error instead of it is no start.
 func (c *attempt) lost(begun bool) *money.Charge {
-	told := c.decoder.Spent()
+	spent := c.decoder.Spent()
 	begun = begun && c.tap != nil && c.tap.read > 0
-	if !begun && c.decoder.Progress() == Waiting && told.Usage == (money.Usage{}) && told.CostUSD == nil {
+	if !begun && c.decoder.Progress() == Waiting && spent.Usage == (money.Usage{}) && spent.CostUSD == nil {
 		return nil
 	}
-	return &told
+	return &spent
 }
 
 func (c *attempt) close() {
