@@ -85,7 +85,7 @@ func TestThePhasesOfAJob(t *testing.T) {
 	}
 }
 
-// The final message that can't be written fails a job that has passed, and is a warning of one that has not: its own reason counts.
+// The final message that can't be written fails a passed job, and is a warning of one that has failed: its own reason counts.
 func TestAFinalMessageThatCantBeWritten(t *testing.T) {
 	for verify, reason := range map[string]string{"true": "write the final message to d/out.txt: ", "echo no; false": "verify v failed after 1 attempt: no"} {
 		s := setUp(t)

@@ -103,19 +103,19 @@ func TestManifestsWithinPolicies(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Symlink(outside, filepath.Join(dir, "link.yaml")); err != nil {
+	if err := os.Symlink(outside, filepath.Join(dir, "alias.yaml")); err != nil {
 		t.Fatal(err)
 	}
 	only := policy.Set{{Name: "p.yaml", Rules: []policy.Rule{{Key: policy.Paths, Allow: []string{dir}, Source: "p.yaml:1"}}}}
 	for path, want := range map[string]string{
 		"m.yaml":    "",
-		"link.yaml": "link.yaml: the manifest's path not allowed by paths (p.yaml:1); remove it, or change the policy",
+		"alias.yaml": "alias.yaml: the manifest's path not allowed by paths (p.yaml:1); remove it, or change the policy",
 		outside:     outside + ": the manifest's path not allowed by paths (p.yaml:1); remove it, or change the policy",
 	} {
 		l := NewLoader(t.Context(), tasks.Options{Dir: dir, Policies: only})
 		m, err := l.Manifest(t.Context(), path)
 		got := strings.TrimSuffix(reported(l.Found.Err()), "\n")
-		if err != nil || got != want || (m == nil) != (want != "") || slices.Contains(l.read, filepath.Join(dir, "link.yaml")) {
+		if err != nil || got != want || (m == nil) != (want != "") || slices.Contains(l.read, filepath.Join(dir, "alias.yaml")) {
 			t.Errorf("%s: %s, %v", path, got, err)
 		}
 	}
