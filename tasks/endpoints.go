@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/millhand/millhand/internal/money"
@@ -20,11 +21,11 @@ func BuiltInAgents() []Agent {
 		{Name: DefaultAgent},
 		{Name: "plan", Max: &review},
 		{
-			Name: "explore", Max: &review, Without: []string{"task", "todowrite", "todoread", "skill"},
+			Name: "explore", Max: &review, Without: slices.Concat([]string{"task"}, permission.TodoTools(), []string{"skill"}),
 			Description: "Searches the workspace and answers questions about it; changes nothing. Say what to find, and how thoroughly to look.",
 		},
 		{
-			Name: "general", Without: []string{"todowrite", "todoread"},
+			Name: "general", Without: permission.TodoTools(),
 			Description: "Runs a task of several steps on its own. Several can run in parallel on work that does not overlap.",
 		},
 	}

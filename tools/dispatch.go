@@ -264,6 +264,8 @@ func unavailableReason(name string) string {
 		return "no search backend is configured; use your own knowledge and the files in the workspace"
 	case "task":
 		return "no subagents can be started in this session; do the work yourself"
+	case "skill":
+		return "this session has no skills; use the files in the workspace"
 	case "batch":
 		return "it is not enabled; make the calls separately, or several in one turn"
 	}

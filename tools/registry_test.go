@@ -210,6 +210,17 @@ func every(t *testing.T, files map[string]string) (*tooltest.Stage, []tools.Tool
 	return s, s.Tools.All()
 }
 
+// A model that calls a tool that its session lacks gets the reason.
+func TestEveryToolThatASessionLacksHasAReason(t *testing.T) {
+	s := tooltest.SetUp(t, "full", nil)
+	s.Equip(func(env *tools.Env) { env.Model = "x" })
+	for _, name := range permission.Tools() {
+		if out := s.Call(name, tooltest.Args{}); !s.Tools.Has(name) && strings.Contains(out.Error, "not found") {
+			t.Errorf("%s: %s", name, out.Error)
+		}
+	}
+}
+
 // The rules that deny the network to a job that has read untrusted content are those of [permission.NetworkTools].
 func TestToolsWhoseResultsAreForeignReachTheNetwork(t *testing.T) {
 	_, all := every(t, nil)

@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/extension/jshost"
 )
 
@@ -146,7 +146,7 @@ func ofCall(e event.Event) []pluginEvent {
 		for _, m := range patched.FindAllStringSubmatch(input.Patch, -1) {
 			all = append(all, pluginEvent{"file.edited", map[string]any{"file": m[1]}})
 		}
-	case slices.Contains([]string{"edit", "write"}, c.Tool):
+	case permission.ForTool(c.Tool) == "edit":
 		all = append(all, pluginEvent{"file.edited", map[string]any{"file": input.FilePath}})
 	case c.Tool == "todowrite":
 		all = append(all, pluginEvent{"todo.updated", map[string]any{"sessionID": e.Session, "todos": input.Todos}})

@@ -11,6 +11,8 @@ type builtIn struct {
 	writes   bool   // it needs the permission to edit, not one of its own
 	reads    bool   // its subject is a path that it reads
 	network  bool   // it reaches hosts, and its results are from there
+	todos    bool   // it needs the to-do list of its session
+	exact    bool   // its result has no durations and addresses of its own
 	preset   string // the narrowest preset that allows all of its subjects, except the protected ones
 	quick    bool   // its calls are short
 	openCode string // its name in OpenCode 2, if that is another
@@ -20,20 +22,20 @@ type builtIn struct {
 // manifests can't use, the log and the conversion of OpenCode's rules.
 var builtIns = []builtIn{
 	{name: "bash", preset: "build", openCode: "shell"},
-	{name: "read", reads: true, preset: "readonly", quick: true},
-	{name: "list", reads: true, preset: "readonly", quick: true},
-	{name: "glob", preset: "readonly", quick: true},
-	{name: "grep", preset: "readonly", quick: true},
-	{name: "edit", writes: true, preset: "edit", quick: true},
-	{name: "write", writes: true, preset: "edit", quick: true},
-	{name: "apply_patch", writes: true, preset: "edit", quick: true},
+	{name: "read", reads: true, preset: "readonly", quick: true, exact: true},
+	{name: "list", reads: true, preset: "readonly", quick: true, exact: true},
+	{name: "glob", preset: "readonly", quick: true, exact: true},
+	{name: "grep", preset: "readonly", quick: true, exact: true},
+	{name: "edit", writes: true, preset: "edit", quick: true, exact: true},
+	{name: "write", writes: true, preset: "edit", quick: true, exact: true},
+	{name: "apply_patch", writes: true, preset: "edit", quick: true, exact: true},
 	{name: "task", preset: "readonly", openCode: "subagent"},
 	{name: "webfetch", network: true, preset: "full"},
 	{name: "websearch", network: true, preset: "full"},
 	{name: "codesearch", network: true, preset: "full"},
-	{name: "todowrite", preset: "readonly", quick: true},
-	{name: "todoread", preset: "readonly", quick: true},
-	{name: "skill", preset: "readonly", quick: true},
+	{name: "todowrite", todos: true, preset: "readonly", quick: true, exact: true},
+	{name: "todoread", todos: true, preset: "readonly", quick: true, exact: true},
+	{name: "skill", preset: "readonly", quick: true, exact: true},
 	{name: "batch", preset: "readonly", quick: true},
 	{name: "lsp", reads: true, preset: "readonly"},
 }
@@ -50,24 +52,27 @@ func tool(name string) builtIn {
 
 // Tools returns the names of millhand's own tools, whether or not a session has
 // them.
-func Tools() []string {
-	var names []string
-	for _, t := range builtIns {
-		names = append(names, t.name)
-	}
-	return names
-}
+func Tools() []string { return named(func(builtIn) bool { return true }) }
 
-// NetworkTools returns the names of millhand's tools that reach hosts.
-func NetworkTools() []string {
-	var names []string
+// named returns the names of some tools.
+func named(some func(builtIn) bool) (names []string) {
 	for _, t := range builtIns {
-		if t.network {
+		if some(t) {
 			names = append(names, t.name)
 		}
 	}
 	return names
 }
+
+// NetworkTools returns the names of millhand's tools that reach hosts.
+func NetworkTools() []string { return named(func(t builtIn) bool { return t.network }) }
+
+// TodoTools returns the names of the tools for the to-do list of a session. Subagents lack them: nobody reads their list.
+func TodoTools() []string { return named(func(t builtIn) bool { return t.todos }) }
+
+// HasExactResults reports whether a tool of millhand has results without durations and addresses of its own: two
+// calls with the same files have equal ones.
+func HasExactResults(name string) bool { return tool(name).exact }
 
 // IsOfPaths reports whether a permission's subjects are paths that a tool of millhand reads or edits.
 func IsOfPaths(name string) bool {

@@ -174,7 +174,7 @@ func (s *sessionSpec) take(a tasks.Agent) {
 	}
 	var without []string
 	if s.parent != "" { // its list would be of no use to the agent that started it
-		without = []string{"todowrite", "todoread"}
+		without = permission.TodoTools()
 	}
 	s.task = s.task.WithAgent(a, without...)
 }

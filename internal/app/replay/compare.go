@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/report"
 )
@@ -180,18 +181,13 @@ func calls(session string, then, now []made, a, b normalizer) (list []string) {
 		default:
 			what := fmt.Sprintf("%s, %s %s", number, then[i].Tool, textcut.Head(textcut.OneLine(a.paths(then[i].Title)), maxText, "..."))
 			was, is := a.paths(then[i].result), b.paths(now[i].result)
-			if !exact(then[i].Tool) {
+			if !permission.HasExactResults(then[i].Tool) { // those of files belong to the content
 				was, is = a.text(then[i].result), b.text(now[i].result)
 			}
 			list = append(list, differences(what, then[i].Call, now[i].Call, was, is)...)
 		}
 	}
 	return list
-}
-
-// exact reports whether a tool's result has no durations and addresses of its own: those of files belong to the content.
-func exact(tool string) bool {
-	return slices.Contains([]string{"read", "edit", "write", "apply_patch", "grep", "glob", "list", "skill", "todowrite", "todoread"}, tool)
 }
 
 // differences returns what differs between two calls with their results.
