@@ -15,7 +15,6 @@ import (
 	"github.com/millhand/millhand/internal/app/machine"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/policies"
-	"github.com/millhand/millhand/internal/app/pricetable"
 	"github.com/millhand/millhand/internal/app/repos"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -88,9 +87,7 @@ func Plan(ctx context.Context, w world.World, o invocation.Options, plan *tasks.
 	if err := c.sandbox.Check(); err != nil {
 		return c, fault.Wrap(event.ExitUsage, err)
 	}
-	c.Models = models.New(c.Plan, w.Getenv, w.Now, w.Proxy, pricetable.Saved(w))
-	c.Models.UserAgent = "millhand/" + w.Version
-	c.Models.Environ = w.Environ()
+	c.Models = models.Of(w, c.Plan)
 	c.Models.Accounts = cmp.Or(o.Accounts, c.Models.Accounts)
 	if err := errors.Join(c.Models.Check(), c.Models.MayRecord(o.Record)); err != nil {
 		return c, err

@@ -14,7 +14,6 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/models"
-	"github.com/millhand/millhand/internal/app/pricetable"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -74,7 +73,7 @@ type Options struct {
 func Examine(ctx context.Context, w world.World, o Options) (*Examination, error) {
 	var extensions []Check
 	if o.Plan != nil {
-		extensions = append(checkExtensions(w, o.Plan), checkLogins(models.New(o.Plan, w.Getenv, w.Now, w.Proxy, pricetable.Saved(w)).Logins())...)
+		extensions = append(checkExtensions(w, o.Plan), checkLogins(models.Of(w, o.Plan).Logins())...)
 	}
 	examine := func() (*Examination, error) { return examine(ctx, w, o.Mode, extensions) }
 	e, err := examine()

@@ -19,6 +19,8 @@ import (
 
 	"github.com/agnivade/levenshtein"
 
+	"github.com/millhand/millhand/internal/app/pricetable"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/model"
@@ -68,6 +70,13 @@ type wired struct {
 	account string                      // see [Accounts]
 	source  string                      // of the credentials of a cloud
 	found   func(context.Context) error // see [Set.Found]; nil without a login to AWS
+}
+
+// Of returns the models of a plan in a process, with the prices that it has saved.
+func Of(w world.World, plan *tasks.Plan) *Set {
+	m := New(plan, w.Getenv, w.Now, w.Proxy, pricetable.Saved(w))
+	m.UserAgent, m.Environ = "millhand/"+w.Version, w.Environ()
+	return m
 }
 
 // New returns the models of a plan. Keys and base URLs come from getenv. Requests use

@@ -11,7 +11,6 @@ import (
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/models"
-	"github.com/millhand/millhand/internal/app/pricetable"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -49,7 +48,7 @@ func readSettings(ctx context.Context, w world.World, model string, o load.Profi
 		}
 		s.plan, agents = plan, plan.Agents
 	}
-	known := models.New(cmp.Or(s.plan, &tasks.Plan{}), w.Getenv, w.Now, w.Proxy, pricetable.Saved(w)).Facts(s.env.Model)
+	known := models.Of(w, cmp.Or(s.plan, &tasks.Plan{})).Facts(s.env.Model)
 	s.env.Accepts = media.Accepted{Images: known.Images || s.env.Model == "", PDFs: known.PDFs || s.env.Model == ""}
 	for _, a := range agents {
 		if a.Description != "" {

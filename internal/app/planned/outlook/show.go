@@ -16,7 +16,6 @@ import (
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/planned"
 	"github.com/millhand/millhand/internal/app/policies"
-	"github.com/millhand/millhand/internal/app/pricetable"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/text/figures"
@@ -51,7 +50,8 @@ func Show(ctx context.Context, w world.World, o Options) error {
 	if err != nil {
 		return err
 	}
-	printNotes(w, plan)
+	set := models.Of(w, plan)
+	printNotes(w, plan, set)
 	proposeSetup(w, plan)
 	if o.Format == "github-matrix" {
 		return githubMatrix(w, plan, o.Shards)
@@ -66,10 +66,10 @@ func Show(ctx context.Context, w world.World, o Options) error {
 	}
 	waves.note(notes)
 	if o.Format == "json" {
-		doc := planJSON(plan, planned.Extensions(plan, w.Getenv), notes, setups, models.New(plan, w.Getenv, w.Now, w.Proxy, pricetable.Saved(w)))
+		doc := planJSON(plan, planned.Extensions(plan, w.Getenv), notes, setups, set)
 		waves.describe(&doc)
 		err = printable.WriteJSON(w.Out, doc)
-	} else if err = planTable(w.Out, plan, notes, models.New(plan, w.Getenv, w.Now, w.Proxy, pricetable.Saved(w))); err == nil {
+	} else if err = planTable(w.Out, plan, notes, set); err == nil {
 		err = waves.print(w.Out)
 		load.PrintSources(w.Out, plan)
 		printScripts(w.Out, plan)
@@ -99,11 +99,12 @@ func Validate(ctx context.Context, w world.World, o load.Options) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(policies.CheckExamples(w, plan), models.New(plan, w.Getenv, w.Now, w.Proxy, pricetable.Saved(w)).Unpriced()); err != nil {
+	set := models.Of(w, plan)
+	if err := errors.Join(policies.CheckExamples(w, plan), set.Unpriced()); err != nil {
 		return err
 	}
-	printNotes(w, plan, slices.Concat(planned.NoteProfiles(plan), planned.NoteOnRunner(w, plan))...)
-	for _, l := range models.New(plan, w.Getenv, w.Now, w.Proxy, pricetable.Saved(w)).Logins() {
+	printNotes(w, plan, set, slices.Concat(planned.NoteProfiles(plan), planned.NoteOnRunner(w, plan))...)
+	for _, l := range set.Logins() {
 		if l.Err != nil {
 			fmt.Fprintln(w.Err, printable.Text("warning: "+l.Err.Error()))
 		} else {
@@ -121,8 +122,8 @@ func Validate(ctx context.Context, w world.World, o load.Options) error {
 }
 
 // printNotes prints what a user should know of a plan, and that stops nothing, with more of that.
-func printNotes(w world.World, plan *tasks.Plan, more ...string) {
-	for _, note := range slices.Concat(plan.Notes, more, models.New(plan, w.Getenv, w.Now, w.Proxy, pricetable.Saved(w)).Notes()) {
+func printNotes(w world.World, plan *tasks.Plan, set *models.Set, more ...string) {
+	for _, note := range slices.Concat(plan.Notes, more, set.Notes()) {
 		fmt.Fprintln(w.Err, printable.Text("warning: "+note))
 	}
 }

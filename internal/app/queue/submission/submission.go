@@ -20,7 +20,6 @@ import (
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/policies"
-	"github.com/millhand/millhand/internal/app/pricetable"
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/app/queue/queued"
 	"github.com/millhand/millhand/internal/app/repos"
@@ -61,7 +60,7 @@ func Submit(ctx context.Context, w world.World, o Options) error {
 	if err := policies.CheckExamples(w, plan); err != nil {
 		return err
 	}
-	set := models.New(plan, w.Getenv, w.Now, w.Proxy, pricetable.Saved(w))
+	set := models.Of(w, plan)
 	if err := withoutKeys(set.Check()); err != nil { // keys are those of workers
 		return fault.Wrap(event.ExitUsage, err)
 	}

@@ -216,7 +216,7 @@ func TestJobsHaveKeysOfTheirOwn(t *testing.T) {
 	plan := &tasks.Plan{Jobs: []tasks.Job{
 		{ID: "a", Hash: "h", SetupEnv: []string{"B_TOKEN", "A_TOKEN"}}, {ID: "b", Hash: "h", Needs: []string{"a"}}, {ID: "c", Hash: "h"}, {ID: "d", Hash: "i", Needs: []string{"b", "c"}},
 	}}
-	all := queuedJobs(w, plan, models.New(plan, w.Getenv, w.Now, nil, nil))
+	all := queuedJobs(w, plan, models.Of(w, plan))
 	var got []string
 	for _, j := range all {
 		got = append(got, j.ID+" "+j.Key+" "+strings.Join(j.Needs, ","))
