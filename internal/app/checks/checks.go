@@ -1,4 +1,5 @@
-// Package checks checks what a run needs before its repositories: the plan, policies, models, tools, keys and the mode of the sandbox. It
+// Package checks checks what a run needs before its repositories: the plan, policies, models, tools, keys and the mode of the sandbox. Commands
+// that validate or queue a plan make the same checks, except those for which something is not on their machine ([Here]). It
 // also selects the jobs of the next wave of a rollout. It contacts no remote and opens no report directory.
 package checks
 
@@ -76,30 +77,90 @@ func Plan(ctx context.Context, w world.World, o invocation.Options, plan *tasks.
 	if err != nil {
 		return c, fault.Wrap(event.ExitUsage, err)
 	}
-	if err := policies.CheckExamples(w, c.Plan); err != nil {
-		return c, err
+	err = c.pass(ctx, w, o, Here{Models: true, Keys: true, Sandbox: true})
+	return c, err
+}
+
+// Here is what of the machines that run the jobs of a plan the one has that checks it.
+type Here struct {
+	Models  bool // the files of scripts and recordings
+	Keys    bool // the keys and logins of providers, and those that sign commits
+	Sandbox bool // the sandbox of commands
+}
+
+// Elsewhere checks a plan whose jobs another process runs, if any, and returns its models: all that [Plan] checks, except
+// what requires something that is not here.
+func Elsewhere(ctx context.Context, w world.World, plan *tasks.Plan, here Here) (*models.Set, error) {
+	c := Checked{Plan: plan}
+	err := c.pass(ctx, w, invocation.Options{}, here)
+	return c.Models, err
+}
+
+// pass makes the checks of every command that runs, queues or validates a plan.
+func (c *Checked) pass(ctx context.Context, w world.World, o invocation.Options, here Here) error {
+	c.Models = models.Of(w, c.Plan)
+	c.Models.Accounts = cmp.Or(o.Accounts, c.Models.Accounts)
+	if err := errors.Join(policies.CheckExamples(w, c.Plan), c.Models.Unpriced()); err != nil {
+		return err
+	}
+	if err := c.checkSandbox(o, here); err != nil {
+		return err
+	}
+	if err := c.checkModels(ctx, o, here); err != nil {
+		return err
+	}
+	var err error
+	if c.Custom, err = CustomTools(c.Plan); err != nil || !here.Keys {
+		return err
+	}
+	c.Key, err = repos.Key(ctx, w, c.Plan)
+	return err
+}
+
+// checkSandbox checks the mode of the sandbox.
+func (c *Checked) checkSandbox(o invocation.Options, here Here) error {
+	if !here.Sandbox {
+		return nil
 	}
 	mode, err := levels.Mode(o.Sandbox, c.Plan.Policies)
 	if err != nil {
-		return c, err
+		return err
 	}
 	c.sandbox = sandbox.Mode(mode)
 	if err := c.sandbox.Check(); err != nil {
-		return c, fault.Wrap(event.ExitUsage, err)
+		return fault.Wrap(event.ExitUsage, err)
 	}
-	c.Models = models.Of(w, c.Plan)
-	c.Models.Accounts = cmp.Or(o.Accounts, c.Models.Accounts)
-	if err := errors.Join(c.Models.Check(), c.Models.MayRecord(o.Record)); err != nil {
-		return c, err
+	return nil
+}
+
+// checkModels opens the models.
+func (c *Checked) checkModels(ctx context.Context, o invocation.Options, here Here) error {
+	if !here.Models {
+		return nil
 	}
-	if err := c.Models.Found(ctx); err != nil {
-		return c, err
+	err := c.Models.Check()
+	if !here.Keys {
+		return withoutKeys(err)
 	}
-	if c.Custom, err = CustomTools(c.Plan); err != nil {
-		return c, err
+	if err := errors.Join(err, c.Models.MayRecord(o.Record)); err != nil {
+		return err
 	}
-	c.Key, err = repos.Key(ctx, w, c.Plan)
-	return c, err
+	return c.Models.Found(ctx)
+}
+
+// withoutKeys returns the errors of models except those about missing keys and logins.
+func withoutKeys(err error) error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return err
+	}
+	var rest []error
+	for _, e := range joined.Unwrap() {
+		if !errors.As(e, new(*fault.KeyError)) && !errors.As(e, new(*models.LoginError)) {
+			rest = append(rest, e)
+		}
+	}
+	return errors.Join(rest...)
 }
 
 // Confine chooses the level of the sandbox while a preflight runs, whose context ends if the mode

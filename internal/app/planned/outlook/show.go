@@ -11,11 +11,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/app/checks"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/planned"
-	"github.com/millhand/millhand/internal/app/policies"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/text/figures"
@@ -99,8 +99,8 @@ func Validate(ctx context.Context, w world.World, o load.Options) error {
 	if err != nil {
 		return err
 	}
-	set := models.Of(w, plan)
-	if err := errors.Join(policies.CheckExamples(w, plan), set.Unpriced()); err != nil {
+	set, err := checks.Elsewhere(ctx, w, plan, checks.Here{})
+	if err != nil {
 		return err
 	}
 	printNotes(w, plan, set, slices.Concat(planned.NoteProfiles(plan), planned.NoteOnRunner(w, plan))...)

@@ -14,12 +14,12 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/checks"
 	"github.com/millhand/millhand/internal/app/ci"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/models"
-	"github.com/millhand/millhand/internal/app/policies"
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/app/queue/queued"
 	"github.com/millhand/millhand/internal/app/repos"
@@ -57,12 +57,9 @@ func Submit(ctx context.Context, w world.World, o Options) error {
 	if err := plan.Unqueueable(); err != nil {
 		return queueRefused(err)
 	}
-	if err := policies.CheckExamples(w, plan); err != nil {
+	set, err := checks.Elsewhere(ctx, w, plan, checks.Here{Models: true}) // keys and the sandbox are those of workers
+	if err != nil {
 		return err
-	}
-	set := models.Of(w, plan)
-	if err := withoutKeys(set.Check()); err != nil { // keys are those of workers
-		return fault.Wrap(event.ExitUsage, err)
 	}
 	q, err := queued.Connect(ctx, w, o.Server)
 	if err != nil {
@@ -82,21 +79,6 @@ func Submit(ctx context.Context, w world.World, o Options) error {
 	}
 	printSubmitted(w, o, r, done)
 	return nil
-}
-
-// withoutKeys returns the errors of models except those about missing keys and logins.
-func withoutKeys(err error) error {
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return err
-	}
-	var rest []error
-	for _, e := range joined.Unwrap() {
-		if !errors.As(e, new(*fault.KeyError)) && !errors.As(e, new(*models.LoginError)) {
-			rest = append(rest, e)
-		}
-	}
-	return errors.Join(rest...)
 }
 
 // queueRefused is the error of a plan that can't be queued.

@@ -1,7 +1,6 @@
 package submission
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -188,25 +187,6 @@ func TestWhatIsRefusedIsNotQueued(t *testing.T) {
 	s.write("m.yaml", valid)
 	if _, err := s.submit(nil); err != nil || !strings.HasPrefix(s.out.String(), "1 job queued, 1 wait") {
 		t.Errorf("a refused run has left jobs: %v: %s", err, &s.out)
-	}
-}
-
-func TestOnlyMissingKeysAreLeftToWorkers(t *testing.T) {
-	key, login, other := &fault.KeyError{Model: "a/b", Variables: []string{"A_KEY"}}, &models.LoginError{Model: "c/d", Err: errors.New("no login")}, errors.New("unknown provider")
-	for name, c := range map[string]struct {
-		err  error
-		want string // "" for no error
-	}{
-		"nothing":     {nil, ""},
-		"keys":        {errors.Join(key, login), ""},
-		"among keys":  {errors.Join(key, other, login), "unknown provider"},
-		"not a list":  {other, "unknown provider"},
-		"only others": {errors.Join(other, other), "unknown provider\nunknown provider"},
-	} {
-		err := withoutKeys(c.err)
-		if (err == nil) != (c.want == "") || err != nil && err.Error() != c.want {
-			t.Errorf("%s: %v, want %q", name, err, c.want)
-		}
 	}
 }
 
