@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/event/trailers"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/internal/text/textcut"
-	"github.com/millhand/millhand/runner/trailers"
 	"github.com/millhand/millhand/tasks"
 )
 

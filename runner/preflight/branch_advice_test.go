@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millhand/millhand/runner/trailers"
+	"github.com/millhand/millhand/internal/event/trailers"
 	"github.com/millhand/millhand/tasks"
 )
 

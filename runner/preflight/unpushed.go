@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/event/trailers"
 	"github.com/millhand/millhand/runner/landing"
-	"github.com/millhand/millhand/runner/trailers"
 	"github.com/millhand/millhand/tasks"
 )
 

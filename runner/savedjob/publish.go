@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/event/trailers"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/forge/credentials"
@@ -27,7 +28,6 @@ import (
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/runner/publish"
-	"github.com/millhand/millhand/runner/trailers"
 	"github.com/millhand/millhand/tasks"
 )
 

@@ -7,12 +7,12 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/millhand/millhand/internal/event/trailers"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/runner/publish"
-	"github.com/millhand/millhand/runner/trailers"
 	"github.com/millhand/millhand/tasks"
 )
 

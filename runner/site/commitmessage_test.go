@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/event/trailers"
 	"github.com/millhand/millhand/runner/landing"
-	"github.com/millhand/millhand/runner/trailers"
 	"github.com/millhand/millhand/tasks"
 )
 

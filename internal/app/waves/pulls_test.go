@@ -16,12 +16,12 @@ import (
 	"github.com/millhand/millhand/internal/app/exitcode"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/event/trailers"
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/internal/testing/forgetest"
 	"github.com/millhand/millhand/internal/testing/gittest"
 	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/runner/rollout"
-	"github.com/millhand/millhand/runner/trailers"
 	"github.com/millhand/millhand/tasks"
 )
 
