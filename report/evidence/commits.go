@@ -21,7 +21,7 @@ type Repo struct {
 func (v *verifier) checkTrailers() {
 	before, n := len(v.result.Problems), 0
 	for _, c := range v.made {
-		t := trailersOf(c.Message)
+		t := makerOf(c.Message)
 		if t.run != v.run.ID {
 			continue // of an earlier run, which this one only pushes
 		}
@@ -57,7 +57,7 @@ func (v *verifier) checkRepo(r Repo) {
 	made := map[string]string{}
 	for _, c := range v.made {
 		made[c.Hash] = c.job
-		if message, ok := there[c.Hash]; ok && trailersOf(message) != trailersOf(c.Message) {
+		if message, ok := there[c.Hash]; ok && makerOf(message) != makerOf(c.Message) {
 			v.problem(r.Name, 0, "the commit %.10s of job %s has other trailers than %s:%d: the events were changed", c.Hash, c.job, EventsFile, c.line)
 		}
 	}
@@ -99,7 +99,7 @@ func (v *verifier) checkRepo(r Repo) {
 func (v *verifier) unknown(there, made map[string]string) map[string]string {
 	found := map[string]string{}
 	for _, hash := range slices.Sorted(maps.Keys(there)) {
-		if t := trailersOf(there[hash]); t.run == v.run.ID && t.hash != "" && made[hash] == "" {
+		if t := makerOf(there[hash]); t.run == v.run.ID && t.hash != "" && made[hash] == "" {
 			found[t.job] = hash
 		}
 	}

@@ -150,7 +150,7 @@ func (s sealed) job(j *report.Job) Job {
 		Head: s.seal.Heads[j.ID],
 	}
 	if c := j.Commit; c != nil {
-		out.Commit = &Commit{Hash: c.Hash, Branch: c.Branch, Evidence: trailersOf(c.Message).evidence(s.run.ID)}
+		out.Commit = &Commit{Hash: c.Hash, Branch: c.Branch, Evidence: makerOf(c.Message).evidence(s.run.ID)}
 	}
 	return out
 }

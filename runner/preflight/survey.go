@@ -36,7 +36,7 @@ func ModelOutput(ctx context.Context, spec tasks.Job, repo *gitops.Repo, base st
 	switch {
 	case err != nil:
 		return "", err
-	case slices.ContainsFunc(messages, func(m string) bool { return trailers.Read(m).Ours() }):
+	case slices.ContainsFunc(messages, trailers.Contains):
 		return "the branch has commits of millhand that the default branch doesn't have", nil
 	case !complete && main == "":
 		return "the default branch is unknown and the history is incomplete", nil

@@ -214,7 +214,7 @@ func rooms() map[string]room {
 		"internal/files":                  {"internal/proc/failpoint internal/files/owner", "two kinds of paths, without knowing what is written"},
 		"internal/gitops/signing":         {"", "a key and its signatures, without knowing what is signed"},
 		"internal/rundir":                 {"internal/gitops/gitdir internal/journal internal/proc report/transcript report report/html internal/event internal/text/figures internal/files/filelock internal/text/printable internal/files internal/sandbox internal/money internal/proc/failpoint report/patterns internal/proc/clock internal/gitops/gitfile report/evidence tools/outputs report/junit report/sarif report/summary", "what a run leaves on the disk; it runs no job"},
-		"report/evidence":                 {"internal/event internal/money report", "what proves a run, from its files; it knows neither git nor keys"},
+		"report/evidence":                 {"internal/event/trailers internal/event internal/money report", "what proves a run, from its files; it knows neither git nor keys"},
 		"internal/ecosystem":              {"internal/permission/reach", "a table, names of files, and settings of the user; it runs nothing"},
 		"internal/permission/reach":       {"", "which hosts and addresses a list allows; it looks up and dials nothing"},
 		"tools/web":                       {"internal/permission/reach", "guarded HTTP, without policy"},
