@@ -26,3 +26,17 @@ func (t *Totals) Add(used *money.Usage, cost *money.USD) {
 	}
 	t.Cost.Add(cost, 0)
 }
+
+// AtMost returns what a turn counts for budgets: its cost, and while that is unknown as much as was reserved for its
+// request, or the estimate of the request's input. End is nil for a turn that did not end.
+func AtMost(start Turn, end *Turn) money.USD {
+	switch {
+	case end != nil && end.CostUSD != nil:
+		return *end.CostUSD
+	case start.Reserved != nil:
+		return *start.Reserved
+	case start.Request != nil && start.Request.CostUSD != nil:
+		return *start.Request.CostUSD
+	}
+	return 0
+}

@@ -278,24 +278,16 @@ func (j *Facts) Called() (all []event.Call) {
 	return all
 }
 
-// Spent is the most that the job has cost: a turn that did not end as much as was reserved
+// Spent is the most that the job has cost: a turn with an unknown cost as much as was reserved
 // for it.
 func (j *Facts) Spent() money.USD {
-	var sum money.Total
-	sum.Add(&j.spent, 0)
+	sum := j.spent
 	for _, s := range j.Sessions {
 		for _, t := range s.turns {
-			switch {
-			case t.end != nil:
-				sum.Add(t.end.CostUSD, 0)
-			case t.start.Reserved != nil:
-				sum.Add(t.start.Reserved, 0)
-			case t.start.Request != nil:
-				sum.Add(t.start.Request.CostUSD, 0)
-			}
+			sum = sum.Add(event.AtMost(t.start, t.end))
 		}
 	}
-	return sum.Least()
+	return sum
 }
 
 // CostByModel returns what each model has cost that the job has escalated from and to, with subagents and without reviewers.

@@ -109,12 +109,29 @@ func TestTotalsOfASession(t *testing.T) {
 	}
 }
 
-// A lost request has cost what was reserved for it, or its estimate.
-func TestCostOfALostTurn(t *testing.T) {
-	estimate := 3 * money.Dollar
-	turn := event.Turn{Number: 1, Request: &money.Charge{CostUSD: &estimate}}
-	if p := after(t, process(), event.Event{Type: event.TurnStarted, Session: "r/a", Turn: &turn}); p.Spent() != estimate {
-		t.Errorf("spent $%s", p.Spent())
+// A request whose cost is unknown has cost what was reserved for it, or its estimate: as the budget of the process that made it.
+func TestAnUnknownCostIsAsMuchAsWasReserved(t *testing.T) {
+	two, three := 2*money.Dollar, 3*money.Dollar
+	for name, c := range map[string]struct {
+		started event.Turn
+		ended   *event.Turn
+		want    money.USD
+	}{
+		"lost":                        {event.Turn{Reserved: &three, Request: &money.Charge{CostUSD: &two}}, nil, three},
+		"lost, without a limit":       {event.Turn{Request: &money.Charge{CostUSD: &three}}, nil, three},
+		"lost, without a price":       {event.Turn{}, nil, 0},
+		"ended":                       {event.Turn{Reserved: &three}, &event.Turn{CostUSD: &two}, two},
+		"ended, with an unknown cost": {event.Turn{Reserved: &three}, &event.Turn{}, three},
+	} {
+		c.started.Number = 1
+		events := []event.Event{process(), {Type: event.TurnStarted, Session: "r/a", Turn: &c.started}}
+		if c.ended != nil {
+			c.ended.Number = 1
+			events = append(events, event.Event{Type: event.TurnEnded, Session: "r/a", Turn: c.ended})
+		}
+		if got := after(t, events...).Spent(); got != c.want {
+			t.Errorf("%s: spent $%s, want $%s", name, got, c.want)
+		}
 	}
 }
 

@@ -35,7 +35,7 @@ type record struct {
 // History is what earlier runs did of the jobs of a rollout. The zero value is ready to use.
 type History struct {
 	jobs  map[string]record
-	spent money.USD // by all runs, as far as it is known
+	spent money.USD // by all runs, at most
 	asked bool      // the forge was asked for pull requests
 }
 
@@ -63,13 +63,20 @@ func (h *History) Pulls(pulls map[string]Pull) {
 type Run struct {
 	history *History
 	hashes  map[string]string
-	costs   map[string]money.USD // of the turns of a job that has not ended
+	started map[turn]event.Turn  // that have not ended
+	costs   map[string]money.USD // by job, of turns that have not ended as much as they can
+}
+
+// turn is one of a job.
+type turn struct {
+	job, session string
+	number       int
 }
 
 // Add returns a reader of the events of another run. Runs must be added in the order of
 // their starts.
 func (h *History) Add() *Run {
-	return &Run{history: h, hashes: map[string]string{}, costs: map[string]money.USD{}}
+	return &Run{history: h, hashes: map[string]string{}, started: map[turn]event.Turn{}, costs: map[string]money.USD{}}
 }
 
 // Emit adds an event. It always returns nil.
@@ -83,13 +90,14 @@ func (r *Run) Emit(e event.Event) error {
 var records = event.Walk[func(*Run, event.Event)]{
 	On: map[event.Type]func(*Run, event.Event){
 		event.RunStarted:      (*Run).planned,
+		event.TurnStarted:     (*Run).turned,
 		event.TurnEnded:       (*Run).turned,
 		event.CommitPublished: (*Run).published,
 		event.JobEnded:        (*Run).ended,
 	},
 	Ignores: []event.Type{
 		event.JobStarted, event.PhaseStarted, event.PhaseEnded, event.CommandStarted, event.CommandEnded, event.BaselineEnded, event.ScriptEnded,
-		event.SessionStarted, event.AttemptStarted, event.ReviewEnded, event.ModelEscalated, event.TurnStarted, event.ModelText, event.RequestRetried, event.CallUpdated, event.Pruned,
+		event.SessionStarted, event.AttemptStarted, event.ReviewEnded, event.ModelEscalated, event.ModelText, event.RequestRetried, event.CallUpdated, event.Pruned,
 		event.Compacted, event.SessionEnded, event.VerifyEnded, event.FilesLeft, event.ChangesFound, event.CommitStarted, event.Committed,
 		event.PublishStarted, event.PullRequestStarted, event.CommentStarted, event.CommentPosted, event.NetworkRequested, event.ExtensionChanged, event.UntrustedRead,
 		event.RevertStarted, event.Reverted, event.WarningIssued, event.RunEnded, event.Sealed,
@@ -104,9 +112,15 @@ func (r *Run) planned(e event.Event) {
 }
 
 func (r *Run) turned(e event.Event) {
-	if e.Turn.CostUSD != nil {
-		r.spend(e.Job, r.costs[e.Job].Add(*e.Turn.CostUSD))
+	id, cost := turn{e.Job, e.Session, e.Turn.Number}, r.costs[e.Job]
+	if e.Type == event.TurnStarted {
+		r.started[id] = *e.Turn
+		r.spend(e.Job, cost.Add(event.AtMost(*e.Turn, nil)))
+		return
 	}
+	start := r.started[id]
+	delete(r.started, id)
+	r.spend(e.Job, cost.Sub(event.AtMost(start, nil)).Add(event.AtMost(start, e.Turn)))
 }
 
 func (r *Run) published(e event.Event) {
@@ -123,7 +137,7 @@ func (r *Run) published(e event.Event) {
 
 func (r *Run) ended(e event.Event) {
 	if e.JobEnd.CostUSD != nil {
-		r.spend(e.Job, *e.JobEnd.CostUSD)
+		r.spend(e.Job, max(*e.JobEnd.CostUSD, r.costs[e.Job]))
 	}
 	if resultOf(e.JobEnd) != unknown {
 		end := *e.JobEnd
@@ -133,8 +147,8 @@ func (r *Run) ended(e event.Event) {
 
 // spend sets what the job has cost in this run.
 func (r *Run) spend(job string, cost money.USD) {
-	r.history.spent = r.history.spent.Add(max(0, cost-r.costs[job]))
-	r.costs[job] = max(cost, r.costs[job])
+	r.history.spent = r.history.spent.Sub(r.costs[job]).Add(cost)
+	r.costs[job] = cost
 }
 
 // result is what the end of a job means for its wave.
