@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
@@ -54,7 +53,7 @@ func (j *job) escalation(end event.JobEnd) []Escalation {
 	rows = append(rows, Escalation{Model: steps[len(steps)-1].To, Attempts: end.Attempts - before, Outcome: end.Outcome, Reason: end.Reason})
 	costs := make([]money.Total, len(rows))
 	for _, s := range j.sessions {
-		if slices.ContainsFunc(j.environment.reviews, func(r reviewOf) bool { return r.session == s.id }) {
+		if event.IsReview(s.id) {
 			continue
 		}
 		for _, t := range s.turns {

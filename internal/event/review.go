@@ -1,6 +1,9 @@
 package event
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Verdict is the result of a review of changes.
 type Verdict string
@@ -41,3 +44,12 @@ func LastReview(all []Review) *Review {
 	}
 	return &last
 }
+
+// reviewer ends the names of sessions that review the changes of a job.
+const reviewer = "@review"
+
+// ReviewSession returns the name of the session that reviews the changes of a job. No job has such a name.
+func ReviewSession(job string) string { return job + reviewer }
+
+// IsReview reports whether a session, given by its id or name, reviews the changes of its job.
+func IsReview(session string) bool { return strings.HasSuffix(session, reviewer) }

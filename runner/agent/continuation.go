@@ -37,7 +37,7 @@ func (w *work) resume() (*continuation, error) {
 	if past.Fork != nil {
 		w.sessions.started += past.Fork.Children
 	}
-	own, review := w.job.SessionID(w.job.Spec.ID), w.job.SessionID(history.ReviewSession(w.job.Spec.ID))
+	own, review := w.job.SessionID(w.job.Spec.ID), w.job.SessionID(event.ReviewSession(w.job.Spec.ID))
 	var main *continuation
 	for _, id := range slices.Sorted(maps.Keys(past.Sessions)) {
 		file := strings.TrimPrefix(id, w.job.SessionID(""))

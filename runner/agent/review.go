@@ -12,7 +12,6 @@ import (
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/runner/commands"
 	"github.com/millhand/millhand/runner/ending"
-	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/runner/review"
 	"github.com/millhand/millhand/tasks"
@@ -215,4 +214,4 @@ func (r *reviews) run(ctx context.Context, m review.Material) (session.End, erro
 }
 
 // name is that of the reviewer's session. No job has such a name.
-func (r *reviews) name() string { return history.ReviewSession(r.work.job.Spec.ID) }
+func (r *reviews) name() string { return event.ReviewSession(r.work.job.Spec.ID) }

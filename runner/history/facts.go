@@ -3,7 +3,6 @@ package history
 import (
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
@@ -294,7 +293,7 @@ func (j *Facts) Spent() money.USD {
 func (j *Facts) CostByModel() []money.Total {
 	costs := make([]money.Total, len(j.Escalated)+1)
 	for id, s := range j.Sessions {
-		if strings.HasSuffix(id, ReviewSession("")) {
+		if event.IsReview(id) {
 			continue
 		}
 		for number, t := range s.turns {

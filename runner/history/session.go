@@ -89,6 +89,3 @@ func (s *Session) Last() (last int) {
 	}
 	return last
 }
-
-// ReviewSession returns the name of the session that reviews the changes of a job. No job has such a name.
-func ReviewSession(job string) string { return job + "@review" }

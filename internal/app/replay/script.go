@@ -246,7 +246,7 @@ func (r *replayed) agents(j *report.Job, talks [][]turn, facts *history.Facts) (
 		}
 		all = append(all, lists)
 	}
-	delete(sessions, r.was.past.Run.ID+"/"+history.ReviewSession(j.ID))
+	delete(sessions, r.was.past.Run.ID+"/"+event.ReviewSession(j.ID))
 	if len(sessions) > 0 {
 		return nil, "it has subagents that no call of its model has started"
 	}
@@ -265,7 +265,7 @@ func numbered(agent string, n int) string {
 func (r *replayed) reviewer(j *report.Job, facts *history.Facts) (file, why string) {
 	list := []turn{{Error: &errorInTurn{"request", "the saved run has no review"}}}
 	for _, s := range j.Sessions {
-		if s.Name() != history.ReviewSession(j.ID) {
+		if s.Name() != event.ReviewSession(j.ID) {
 			continue
 		}
 		talks, why := r.conversations(s, facts)
