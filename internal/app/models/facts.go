@@ -9,15 +9,13 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/model/kinds"
 	"github.com/millhand/millhand/internal/model/opened"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/prices"
 	"github.com/millhand/millhand/tasks"
 )
-
-// local are the kinds of servers that users run themselves, which charge nothing.
-var local = []string{"ollama", "vllm", "lmstudio"}
 
 // pricing is what a model costs, which may depend on the time: of requests that end at
 // a time, and all that is possible for those that start then.
@@ -162,11 +160,11 @@ func (m *Set) free(id string) bool { return scripted(id) || m.local(id) }
 func (m *Set) local(id string) bool {
 	prefix, _, _ := strings.Cut(id, "/")
 	own, defined := m.Plan.Providers[prefix]
-	kind := cmp.Or(own.Kind, prefix)
-	if _, key := m.getenv.first([]string{"OLLAMA_API_KEY", own.KeyEnv}); kind == "ollama" && key != "" {
+	kind, _ := kinds.Lookup(cmp.Or(own.Kind, prefix))
+	if _, key := m.getenv.first(append(slices.Clone(kind.KeyEnv), own.KeyEnv)); kind.Hosted && key != "" {
 		return false
 	}
-	return slices.Contains(local, kind) && (!defined || !m.Plan.Policies.States(policy.Budget))
+	return kind.Free && (!defined || !m.Plan.Policies.States(policy.Budget))
 }
 
 // stated is a model of which the manifest states facts that requests depend on. Models that

@@ -24,6 +24,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/model/kinds"
 	"github.com/millhand/millhand/internal/model/opened"
 	"github.com/millhand/millhand/internal/model/provider"
 	"github.com/millhand/millhand/internal/model/replay"
@@ -420,14 +421,11 @@ func (m *Set) endpoint(id string) (provider.Config, provider.Kind, error) {
 	own := m.Plan.Providers[prefix]
 	kindName := prefix
 	if own.Kind != "" {
-		kindName = own.Kind
-		if name, other := map[string]string{"openai": "openai-compatible", "responses": "openai-responses"}[own.Kind]; other {
-			kindName = name
-		}
+		kindName = kinds.OfEndpoint(own.Kind)
 	}
 	var api provider.API
-	if prefix == "azure" && (own.Kind == string(provider.ChatAPI) || own.Kind == string(provider.ResponsesAPI)) {
-		kindName, api = prefix, provider.API(own.Kind) // its deployments have names of their own
+	if k, _ := kinds.Lookup(prefix); k.Deployed && (own.Kind == string(provider.ChatAPI) || own.Kind == string(provider.ResponsesAPI)) {
+		kindName, api = prefix, provider.API(own.Kind)
 	}
 	kind, ok := provider.Lookup(kindName)
 	if !ok {

@@ -12,6 +12,11 @@ type Kind struct {
 	KeyEnv  []string // variables that hold the key; the first that is set counts
 	BaseEnv []string // variables that hold another base URL; the first that is set counts
 	Keyless bool     // works without a key
+	Free    bool     // a server that users run themselves, which charges nothing
+	Hosted  bool     // with a key, a free one may be that of its maker, which charges
+
+	// Deployed models have the names that their users give them, so that manifests state the API of each.
+	Deployed bool
 
 	// TokenEnv are those of KeyEnv whose value is a bearer token, where keys have a header of
 	// their own.
@@ -79,6 +84,14 @@ func Prefixes() []string {
 		}
 	}
 	return names
+}
+
+// OfEndpoint returns the name of the kind that an endpoint in a manifest has.
+func OfEndpoint(name string) string {
+	if i := slices.IndexFunc(table, func(k Kind) bool { return k.Manifest != "" && k.Manifest == name }); i >= 0 {
+		return table[i].Name
+	}
+	return name
 }
 
 // Endpoints returns the kinds that an endpoint in a manifest can have.

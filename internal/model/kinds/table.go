@@ -56,12 +56,12 @@ var table = []Kind{
 		OpenCode: []string{"@ai-sdk/xai"}, GenaiPrices: "x-ai", ModelsDev: "xai", Telemetry: "x_ai",
 	},
 	{
-		Name: "ollama", BaseURL: "http://localhost:11434/v1", Keyless: true,
+		Name: "ollama", BaseURL: "http://localhost:11434/v1", Keyless: true, Free: true, Hosted: true,
 		KeyEnv: []string{"OLLAMA_API_KEY"}, BaseEnv: []string{"OLLAMA_HOST", "OLLAMA_BASE_URL"},
 		OpenCode: []string{"ollama-ai-provider", "ollama-ai-provider-v2"},
 	},
 	{
-		Name: "azure", Cloud: Azure, Hosts: []string{
+		Name: "azure", Cloud: Azure, Deployed: true, Hosts: []string{
 			".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com",
 			".openai.azure.us", ".cognitiveservices.azure.us", ".services.ai.azure.us",
 			".openai.azure.cn", ".cognitiveservices.azure.cn", ".services.ai.azure.cn",
@@ -73,11 +73,11 @@ var table = []Kind{
 		OpenCode: []string{"@ai-sdk/azure"}, GenaiPrices: "azure", ModelsDev: "azure", Telemetry: "azure.ai.openai",
 	},
 	{
-		Name: "lmstudio", BaseURL: "http://localhost:1234/v1", Keyless: true,
+		Name: "lmstudio", BaseURL: "http://localhost:1234/v1", Keyless: true, Free: true,
 		KeyEnv: []string{"LM_API_TOKEN"}, BaseEnv: []string{"LMSTUDIO_BASE_URL"},
 	},
 	{
-		Name: "vllm", BaseURL: "http://localhost:8000/v1", Keyless: true,
+		Name: "vllm", BaseURL: "http://localhost:8000/v1", Keyless: true, Free: true,
 		KeyEnv: []string{"VLLM_API_KEY"}, BaseEnv: []string{"VLLM_BASE_URL"},
 	},
 	{

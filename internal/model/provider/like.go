@@ -41,7 +41,7 @@ func (c Config) abilities() (a abilities, home Kind, ok bool) {
 		}
 		return a, home, true
 	}
-	d := dialectOf(home.Name, home.dialect, bare)
+	d := home.dialectOf(home.dialect, bare)
 	a = abilities{d.Temperature, d.Effort}
 	if thinks(bare) {
 		a.effort = effortOf(bare)

@@ -57,17 +57,17 @@ var refinements = sync.OnceValue(func() []refinement {
 	}
 })
 
-// dialectOf is the dialect of a kind for a model. OpenAI's models with reasoning
+// dialectOf returns a dialect of the kind for a model. OpenAI's models with reasoning
 // accept no temperature, whoever serves them.
-func dialectOf(kind string, d openai.Dialect, model string) openai.Dialect {
+func (k Kind) dialectOf(d openai.Dialect, model string) openai.Dialect {
 	for _, r := range refinements() {
-		if r.kind == kind && r.models.MatchString(model) {
+		if r.kind == k.Name && r.models.MatchString(model) {
 			r.refine(&d)
 		}
 	}
 	if thinks(model) {
 		d.Temperature = false
-		if kind == "azure" {
+		if k.Deployed {
 			d.Effort = effortOf(model)
 		}
 	}

@@ -118,7 +118,7 @@ func (k Kind) protocol(c Config, base string) (protocol, openai.Dialect) {
 	case speaks == native && c.API != "":
 		speaks = map[API]protocol{ChatAPI: chat, ResponsesAPI: responses}[c.API]
 	case speaks != native:
-	case k.Name == "openai" && !isOpenAI(base): // a server that imitates it
+	case k.imitated && !isOpenAI(base):
 		speaks, d = chat, compatible
 	case strings.Contains(base, "/openai/deployments/"): // Azure's URLs of single deployments have only this
 		speaks = chat
@@ -130,7 +130,7 @@ func (k Kind) protocol(c Config, base string) (protocol, openai.Dialect) {
 	if speaks == responses {
 		d.Effort = effortOf(name)
 	} else {
-		d = dialectOf(k.Name, d, name)
+		d = k.dialectOf(d, name)
 	}
 	return speaks, c.able(k, d)
 }
@@ -151,7 +151,7 @@ func (k Kind) base(base string) string {
 	if base == "" {
 		return ""
 	}
-	if k.Name == "ollama" && !strings.Contains(base, "://") {
+	if k.port != "" && !strings.Contains(base, "://") {
 		base = "http://" + strings.Replace(base, "0.0.0.0", "127.0.0.1", 1) // as OLLAMA_HOST has it
 	}
 	u, err := url.Parse(base)
@@ -159,22 +159,15 @@ func (k Kind) base(base string) string {
 		return base
 	}
 	switch path := strings.Trim(u.Path, "/"); {
-	case k.Name == "google" && path == "v1beta": // the address of the native API
-		return strings.TrimRight(base, "/") + "/openai"
-	case path != "":
+	case path != "" && path == k.native:
+		return strings.TrimRight(base, "/") + strings.TrimPrefix(k.path, "/"+k.native)
+	case path != "" || k.path == "":
 		return base
+	case k.port == "":
+		return strings.TrimRight(base, "/") + k.path
+	case u.Port() == "":
+		u.Host += ":" + k.port
 	}
-	switch k.Name {
-	case "azure": // an endpoint without its path
-		return strings.TrimRight(base, "/") + "/openai/v1"
-	case "google": // as Google's libraries have it
-		return strings.TrimRight(base, "/") + "/v1beta/openai"
-	case "ollama":
-		if u.Port() == "" {
-			u.Host += ":11434"
-		}
-		u.Path = "/v1"
-		return u.String()
-	}
-	return base
+	u.Path = k.path
+	return u.String()
 }

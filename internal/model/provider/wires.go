@@ -26,6 +26,11 @@ type wiring struct {
 	header  map[string]string // of each request
 	speaks  protocol
 	dialect openai.Dialect // of a kind that speaks chat
+
+	imitated bool   // other servers than OpenAI's at its base URLs imitate it
+	path     string // of base URLs that have none
+	native   string // path of the provider's other API, below which is that of chat
+	port     string // of base URLs that have none, and may be a host alone
 }
 
 // Lookup returns the kind of a name.
@@ -40,10 +45,10 @@ func Lookup(name string) (Kind, bool) {
 // wires has the wire of each kind.
 var wires = map[string]wiring{
 	"openai-compatible": {dialect: compatible},
-	"openai":            {speaks: native, dialect: openai.OpenAI()},
+	"openai":            {speaks: native, dialect: openai.OpenAI(), imitated: true},
 	"openai-responses":  {speaks: responses},
 	"anthropic":         {speaks: messages},
-	"google": {dialect: openai.Dialect{
+	"google": {path: "/v1beta/openai", native: "v1beta", dialect: openai.Dialect{
 		Effort: lowToHigh, Temperature: true, Output: openai.OutputAlone, Schema: geminiSchema,
 		Objects: true, Images: true, Reasoning: openai.ReasoningSignatures,
 	}},
@@ -67,10 +72,10 @@ var wires = map[string]wiring{
 	"xai": {dialect: openai.Dialect{
 		Temperature: true, CacheKey: openai.CacheKeyHeader, Output: openai.OutputOwn, Images: true,
 	}},
-	"ollama": {dialect: openai.Dialect{
+	"ollama": {path: "/v1", port: "11434", dialect: openai.Dialect{
 		MaxTokens: true, Effort: noneToHigh, Temperature: true, Output: openai.OutputAlone, Objects: true, Images: true,
 	}},
-	"azure": {speaks: native, dialect: openai.Dialect{
+	"azure": {speaks: native, path: "/openai/v1", dialect: openai.Dialect{
 		KeyHeader: "Api-Key", Effort: openai.AnyEffort(), Temperature: true, CacheKey: openai.CacheKeyField,
 		Output: openai.OutputOwn, Images: true,
 	}},
