@@ -10,7 +10,6 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/tasks"
@@ -103,7 +102,7 @@ func TestWhatCountsAsAFailure(t *testing.T) {
 	}
 	for code, want := range map[event.Code]event.Code{event.CodeRunTime: event.CodeDeadline, event.CodeRunBudget: event.CodeRunBudget} {
 		ctx, cancel := context.WithCancelCause(t.Context())
-		cancel(session.Timeout{Code: code})
+		cancel(event.EndCause{Code: code})
 		if got := stoppedBefore(ctx); got.Code != want {
 			t.Errorf("%s: %s", code, got.Code)
 		}

@@ -47,20 +47,10 @@ func summable(code event.Code) bool {
 	return code == event.CodeLimit || code == event.CodeOverBudget || code == event.CodeRunBudget
 }
 
-// Timeout is the cause of a context whose time limit was exceeded. Whoever sets the
-// deadline of a session's context sets the cause.
-type Timeout struct {
-	Code   event.Code
-	Reason string
-}
-
-// Error returns the reason.
-func (t Timeout) Error() string { return t.Reason }
-
 // Ended returns the End for a context that was cancelled or timed out.
 func Ended(ctx context.Context) *End {
 	cause := context.Cause(ctx)
-	if t, ok := cause.(Timeout); ok { //nolint:errorlint // a cause is never wrapped
+	if t, ok := cause.(event.EndCause); ok { //nolint:errorlint // a cause is never wrapped
 		return &End{Code: t.Code, Reason: t.Reason}
 	}
 	return &End{Code: event.CodeInterrupted, Reason: cause.Error()}

@@ -169,7 +169,7 @@ func (r *reviews) ask(ctx context.Context, m review.Material) (event.Review, *en
 	if left := w.job.TimeLimit.Left(); left > 0 {
 		limit = min(limit, left/2)
 	}
-	within, cancel := context.WithTimeoutCause(ctx, limit, session.Timeout{Code: event.CodeLimit, Reason: fmt.Sprintf("the review timed out after %s", limit.Round(time.Millisecond))})
+	within, cancel := context.WithTimeoutCause(ctx, limit, event.EndCause{Code: event.CodeLimit, Reason: fmt.Sprintf("the review timed out after %s", limit.Round(time.Millisecond))})
 	defer cancel()
 	last, err := r.run(within, m)
 	switch {

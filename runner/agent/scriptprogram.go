@@ -9,7 +9,6 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/extension"
-	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/runner/jsprogram"
 	"github.com/millhand/millhand/tasks"
 )
@@ -65,7 +64,7 @@ func (x *extensions) startScripts(fail context.CancelCauseFunc) (*extension.Scri
 	}
 	g.Within, g.Tools, g.Tell = x.site.Sandboxes.Own, nil, j.Reaching(g.Tell)
 	scripts := p.Config(s, g, x.site.Tree.Root(), j.opts.Work, j.Spec.ID+"@js", func(err error) {
-		fail(session.Timeout{Code: event.CodeExtension, Reason: err.Error()})
+		fail(event.EndCause{Code: event.CodeExtension, Reason: err.Error()})
 	})
 	scripts.Load.Settings = jsprogram.Settings(j.Plan, g.Profile, j.Spec.ModelName, j.Spec.Agent)
 	return scripts, nil

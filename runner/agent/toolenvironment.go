@@ -9,7 +9,6 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files/workspace"
-	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tasks"
@@ -94,7 +93,7 @@ func addFiles(ctx context.Context, env *tools.Env, w *work, s sessionSpec) error
 		return err
 	}
 	env.Workplace = tools.Workplace{Workspace: w.site.Space, Ignore: ignored, ChildEnv: box.Env, Commands: box.Commands()}
-	env.Commands.Fault = func(err error) { w.job.End(session.Timeout{Code: event.CodeMachine, Reason: err.Error()}) }
+	env.Commands.Fault = func(err error) { w.job.End(event.EndCause{Code: event.CodeMachine, Reason: err.Error()}) }
 	env.Commands.MaxTime, env.Commands.Confine = s.task.Limits.Time, w.site.Sandboxes.Confined(box, s.narrowed, s.task.Profile, false) //nolint:contextcheck // the sandbox lives as long as the job
 	if slices.ContainsFunc(w.job.Plan.Tools, func(t tasks.CustomTool) bool { return t.Workspace }) && confinement.MayGrant(s.task.Profile) {
 		if box, err = w.site.Sandboxes.Of(ctx, s.narrowed, s.task.Profile, true); err != nil {

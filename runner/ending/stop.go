@@ -29,7 +29,7 @@ func Of(ctx context.Context) *Stop {
 		return &Stop{Code: code, Detail: cause.Error()}
 	case *permission.Error:
 		return &Stop{Code: event.CodeDenied, Detail: cause.Decision.By()}
-	case session.Timeout:
+	case event.EndCause:
 		return &Stop{Code: cause.Code, Detail: cause.Reason}
 	default:
 		return &Stop{Code: event.CodeInterrupted, Detail: cause.Error()}

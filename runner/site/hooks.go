@@ -7,7 +7,6 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/extension/hook"
 	"github.com/millhand/millhand/internal/proc"
-	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
@@ -45,7 +44,7 @@ func (r JobHooks) start(ctx context.Context) *ending.Stop {
 		},
 		Emit:  func(e event.Extension) { j.Emit(event.Event{Type: event.ExtensionChanged, Extension: &e}) },
 		Warn:  j.Warn,
-		Stop:  func(reason string) { j.End(session.Timeout{Code: event.CodeExtension, Reason: reason}) },
+		Stop:  func(reason string) { j.End(event.EndCause{Code: event.CodeExtension, Reason: reason}) },
 		Watch: r.watch,
 	})
 	return r.Run(ctx, tasks.JobStart, event.CodeExtension, func(*hook.Input) {})

@@ -12,7 +12,6 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/extension/hook"
-	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
@@ -194,7 +193,7 @@ func TestHooksOfPluginsAreWatched(t *testing.T) {
 		t.Fatal(err)
 	}
 	all[1].After(t.Context(), tools.HookCall{}, tools.HookResult{})
-	if len(s.ended) != 1 || s.ended[0].(session.Timeout).Code != event.CodeCommit { //nolint:errorlint,forcetypeassert // a cause is never wrapped
+	if len(s.ended) != 1 || s.ended[0].(event.EndCause).Code != event.CodeCommit { //nolint:errorlint,forcetypeassert // a cause is never wrapped
 		t.Errorf("a state that can't be compared: ended by %v", s.ended)
 	}
 }

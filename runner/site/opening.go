@@ -12,7 +12,6 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/sandbox"
-	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
@@ -180,7 +179,7 @@ func (s *Site) Requested() {
 }
 
 // Fails ends the job while its session runs.
-func (j *Job) Fails(end *ending.Stop) { j.End(session.Timeout{Code: end.Code, Reason: end.Detail}) }
+func (j *Job) Fails(end *ending.Stop) { j.End(event.EndCause{Code: end.Code, Reason: end.Detail}) }
 
 // finish completes the site.
 func (s *Site) finish(ctx context.Context) (end *ending.Stop) {

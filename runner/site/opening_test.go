@@ -10,7 +10,6 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/sandbox"
-	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
 )
@@ -215,7 +214,7 @@ func TestAnOpeningThatFailsEndsTheJob(t *testing.T) {
 			}
 			stopped(t, "settled", p.Settled(), c.code, c.text)
 			stopped(t, "waited for", p.WaitFor(), c.code, c.text)
-			if len(s.ended) != 1 || s.ended[0].(session.Timeout).Code != c.code || p.Before != nil || p.Usable() || !p.Complete() { //nolint:errorlint,forcetypeassert // a cause is never wrapped
+			if len(s.ended) != 1 || s.ended[0].(event.EndCause).Code != c.code || p.Before != nil || p.Usable() || !p.Complete() { //nolint:errorlint,forcetypeassert // a cause is never wrapped
 				t.Errorf("ended by %v, usable: %t", s.ended, p.Usable())
 			}
 		})

@@ -7,7 +7,6 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
-	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/runner/ending"
 )
 
@@ -23,13 +22,13 @@ type breach struct {
 func (j *Job) fail(err error) {
 	switch {
 	case errors.As(err, new(*proc.MachineError)):
-		j.End(session.Timeout{Code: event.CodeMachine, Reason: err.Error()})
+		j.End(event.EndCause{Code: event.CodeMachine, Reason: err.Error()})
 		return
 	case proc.LacksToStart(err):
 		return
 	}
 	if !errors.As(err, new(*permission.Error)) {
-		j.End(session.Timeout{Code: event.CodeEnvironment, Reason: err.Error()})
+		j.End(event.EndCause{Code: event.CodeEnvironment, Reason: err.Error()})
 		return
 	}
 	j.breach.mu.Lock()

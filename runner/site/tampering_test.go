@@ -10,7 +10,6 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
-	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/runner/ending"
 )
 
@@ -27,7 +26,7 @@ func TestRefusalsOfTheMachineEndTheJob(t *testing.T) {
 	} {
 		ctx, end := context.WithCancelCause(t.Context())
 		(&Job{End: end}).fail(test.err)
-		got, _ := context.Cause(ctx).(session.Timeout) //nolint:errorlint // a cause is never wrapped
+		got, _ := context.Cause(ctx).(event.EndCause) //nolint:errorlint // a cause is never wrapped
 		if got.Code != test.want {
 			t.Errorf("%v: %q", test.err, got.Code)
 		}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/session"
 )
 
 // TimeLimit is the time limit of a job, which starts when the job is prepared and includes setup and session. It does not
@@ -80,7 +79,7 @@ func (l *TimeLimit) In(ctx context.Context) (context.Context, context.CancelFunc
 	if l.limit == 0 {
 		return ctx, func() { cancel(nil) }
 	}
-	timeout := session.Timeout{Code: event.CodeLimit, Reason: fmt.Sprintf("job timed out after %s", l.limit)}
+	timeout := event.EndCause{Code: event.CodeLimit, Reason: fmt.Sprintf("job timed out after %s", l.limit)}
 	left, again := l.left()
 	if left <= 0 {
 		cancel(timeout)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/session"
 )
 
 // began returns a limit that started some time ago, with a clock that stands still.
@@ -48,7 +47,7 @@ func TestTimeLimitPauses(t *testing.T) {
 			if took := time.Since(began); took < test.want || took > test.want+2*time.Second {
 				t.Errorf("%s: ended after %v, want %v", name, took, test.want)
 			}
-			if cause, ok := context.Cause(ctx).(session.Timeout); !ok || cause.Code != event.CodeLimit || cause.Reason != "job timed out after 1m0s" { //nolint:errorlint // a cause is never wrapped
+			if cause, ok := context.Cause(ctx).(event.EndCause); !ok || cause.Code != event.CodeLimit || cause.Reason != "job timed out after 1m0s" { //nolint:errorlint // a cause is never wrapped
 				t.Errorf("%s: the cause is %v", name, context.Cause(ctx))
 			}
 			time.Sleep(5 * time.Minute) // for the waits

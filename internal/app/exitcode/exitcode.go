@@ -7,7 +7,6 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/runner/ending"
 )
 
@@ -15,7 +14,7 @@ import (
 func Of(err error) event.Exit {
 	var f fault.Error
 	var interrupt ending.Interrupt
-	var timeout session.Timeout
+	var timeout event.EndCause
 	var noKey *fault.KeyError
 	switch {
 	case err == nil:

@@ -7,7 +7,6 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/runner/ending"
 )
 
@@ -21,8 +20,8 @@ func TestAnErrorHasTheExitCodeOfItsCause(t *testing.T) {
 		"an error of the command line":   {errors.New("no such flag"), event.ExitUsage},
 		"a failure":                      {fault.New(event.ExitPolicy, "no sandbox"), event.ExitPolicy},
 		"a signal while reading":         {fmt.Errorf("read manifest m.yaml: %w", signal), event.ExitTerminate},
-		"the time of the run":            {fault.Wrap(event.ExitUsage, session.Timeout{Code: event.CodeRunTime}), event.ExitDeadline},
-		"the time of a job":              {fault.Wrap(event.ExitFailed, session.Timeout{Code: event.CodeLimit}), event.ExitFailed},
+		"the time of the run":            {fault.Wrap(event.ExitUsage, event.EndCause{Code: event.CodeRunTime}), event.ExitDeadline},
+		"the time of a job":              {fault.Wrap(event.ExitFailed, event.EndCause{Code: event.CodeLimit}), event.ExitFailed},
 		"a missing key":                  {fmt.Errorf("check models: %w", &fault.KeyError{}), event.ExitAuth},
 		"a failure for which it was one": {fault.New(event.ExitUsage, "%w; nothing was run", signal), event.ExitTerminate},
 	} {

@@ -23,7 +23,6 @@ import (
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/expand"
@@ -137,7 +136,7 @@ func Timed(ctx context.Context, limit time.Duration) (context.Context, context.C
 	if limit == 0 {
 		return ctx, func() {}
 	}
-	return context.WithTimeoutCause(ctx, limit, session.Timeout{Code: event.CodeRunTime, Reason: fmt.Sprintf("run timed out after %s", limit)})
+	return context.WithTimeoutCause(ctx, limit, event.EndCause{Code: event.CodeRunTime, Reason: fmt.Sprintf("run timed out after %s", limit)})
 }
 
 // NotLoaded is the failure of a command whose input could not be read. If its context ended, the
