@@ -240,7 +240,7 @@ func (b *bulk) interruptedAs(code, want int) string {
 			b.t.Errorf("job %s: %s without a reason", j.ID, j.Outcome)
 		}
 	}
-	if r.Run.ExitCode != want || len(seen) != b.tasks*bulkRepos || r.Run.Totals.CostUSD == nil {
+	if r.Run.ExitCode != want || len(seen) != len(b.tasks)*len(b.repos) || r.Run.Totals.CostUSD == nil {
 		b.t.Errorf("reported: exit code %d, jobs %v, cost %v", r.Run.ExitCode, seen, r.Run.Totals.CostUSD)
 	}
 	return "interrupted on the way"

@@ -38,7 +38,6 @@ const (
 const (
 	bulkParallel = 4     // jobs that run concurrently
 	bulkCost     = "5"   // USD, the run's budget
-	bulkRepos    = 2     // each task runs on every repository
 	bulkPrice    = 1e-06 // USD for a token
 )
 
@@ -51,13 +50,15 @@ allow_dirty: true
 providers: {responses: {kind: responses, base_url: %s/v1}}
 prices: {responses/m: {input: 1, output: 1}, responses/n: {input: 1, output: 1}}
 forges: {"%[3]s": {kind: gitea, token_env: FORGE_TOKEN}}
-repos: [{path: shop}, {url: "%[2]s/acme/api.git"}]
-tasks:
 `
+
+// bulkRepos are the repositories of a bulk run, by name. The verb is the server of the forge.
+var bulkRepos = map[string]string{"shop": "{path: shop}", "api": `{url: "%s/acme/api.git"}`}
 
 // bulkTask is a task of a bulk run. Tasks differ by their number modulo 4: one whose first changes a reviewer rejects, one whose
 // agent reports completion too early and whose hunks are accounted for, one with setup commands and a subagent whose model escalates,
-// and one whose branch gets no pull request. Modulo 8, the second of those that escalate starts from the base again.
+// and one whose branch gets no pull request. Modulo 8, the second of those that escalate starts from the base again. Task everything
+// has all keys of the others.
 const bulkTask = `  - id: j%[1]d
     prompt: Do work j%[1]d in ${{ repo.name }}.
     setup: [%[2]s]
@@ -70,7 +71,8 @@ const bulkTask = `  - id: j%[1]d
 // HTTP to a forge, where most get pull requests.
 type bulk struct {
 	*world
-	tasks   int
+	tasks   []int    // numbers
+	repos   []string // on which each task runs
 	forge   *forgetest.Server
 	variant string // of the run, for failures
 
@@ -99,10 +101,20 @@ func bulkTemplate(t *testing.T) string {
 	return dir
 }
 
-// newBulk copies the template, and serves the model and the forge.
+// newBulk returns a run of a number of tasks on both repositories.
 func newBulk(t *testing.T, template string, tasks int) *bulk {
 	t.Helper()
-	b := &bulk{tasks: tasks, served: map[string]int{}}
+	var numbers []int
+	for i := range tasks {
+		numbers = append(numbers, i)
+	}
+	return newBulkOf(t, template, numbers, slices.Sorted(maps.Keys(bulkRepos)))
+}
+
+// newBulkOf copies the template, and serves the model and the forge.
+func newBulkOf(t *testing.T, template string, tasks []int, repos []string) *bulk {
+	t.Helper()
+	b := &bulk{tasks: tasks, repos: repos, served: map[string]int{}}
 	b.world = newWorld(t, template, func(s *wiretest.Server) { s.Play = b.play })
 	b.forge = &forgetest.Server{Kind: "gitea", Token: forgeToken, User: "mill", Resolve: func(repo, branch string) string {
 		out, err := exec.Command("git", "-C", filepath.Join(b.dir, repo+".git"), "rev-parse", "--verify", "-q", "refs/heads/"+branch).Output()
@@ -131,17 +143,27 @@ func newBulk(t *testing.T, template string, tasks int) *bulk {
 	model := regexp.MustCompile(`base_url: (\S+)/v1`).FindSubmatch(text)[1]
 	var manifest strings.Builder
 	fmt.Fprintf(&manifest, bulkManifest, model, server.URL, strings.TrimPrefix(server.URL, "http://"))
-	for i := range tasks {
-		setup, mode, keys := "", "pr", "    attempts: 2\n"
-		switch i % 4 {
-		case 0:
+	manifest.WriteString("repos:\n")
+	for _, name := range repos {
+		manifest.WriteString("  - " + strings.ReplaceAll(bulkRepos[name], "%s", server.URL) + "\n")
+	}
+	manifest.WriteString("tasks:\n")
+	for _, i := range tasks {
+		setup, mode, keys := "", "pr", ""
+		if !escalates(i) {
+			keys = "    attempts: 2\n"
+		}
+		if isReviewed(i) {
 			keys += "    review: {}\n"
-		case 1:
+		}
+		if isAblated(i) {
 			keys += "    ablate: {jobs: 2}\n"
-		case 2:
+		}
+		if escalates(i) {
 			setup = `mkdir -p build, "echo made >build/made.txt"`
-			keys = "    escalate: responses/n\n    keep: " + escalatesFrom(i) + "\n"
-		case 3:
+			keys += "    escalate: responses/n\n    keep: " + escalatesFrom(i) + "\n"
+		}
+		if !pulls(i) {
 			mode = "push"
 		}
 		fmt.Fprintf(&manifest, bulkTask, i, setup, mode, keys)
@@ -153,6 +175,22 @@ func newBulk(t *testing.T, template string, tasks int) *bulk {
 		}
 	})
 	return b
+}
+
+// everything is the number of a task that escalates, whose changes are reviewed, and whose hunks are accounted for.
+const everything = 98
+
+func isReviewed(task int) bool { return task%4 == 0 || task == everything }
+func isAblated(task int) bool  { return task%4 == 1 || task == everything }
+func escalates(task int) bool  { return task%4 == 2 }
+
+// pulls reports whether the branches of a task get pull requests.
+func pulls(task int) bool { return task%4 != 3 }
+
+// numberOf returns the number of a task.
+func numberOf(task string) (number int) {
+	_, _ = fmt.Sscanf(task, "j%d", &number)
+	return number
 }
 
 // escalatesFrom returns what the second model of a task starts from.
@@ -195,8 +233,7 @@ func (b *bulk) play(req wiretest.Request) *script.Turn {
 		turn.Calls = append(turn.Calls, model.ToolCall{ID: fmt.Sprintf("call_%d_%d", n, len(turn.Calls)), Name: tool, Input: string(input)})
 		turn.Finish = model.FinishTools
 	}
-	var number int
-	_, _ = fmt.Sscanf(task, "j%d", &number)
+	number := numberOf(task)
 	file := "work-" + task + ".txt"
 	child, second := session[1] != "Do", req.Model == "n"
 	if reviews {
@@ -383,9 +420,11 @@ func (b *bulk) checkBulkReport() {
 			b.t.Errorf("job %s: %s: %s; commit %v, published %v", j.ID, j.Outcome, j.Reason, j.Commit, j.Published)
 			continue
 		}
-		repo := "api"
-		if strings.Contains(j.ID, "shop") {
+		repo := b.repos[0]
+		if len(b.repos) > 1 && strings.Contains(j.ID, "shop") {
 			repo = "shop"
+		}
+		if repo == "shop" {
 			if got := b.hash(".git", j.Commit.Branch); got != j.Commit.Hash {
 				b.t.Errorf("job %s: the branch is at %q, reported %s", j.ID, got, j.Commit.Hash)
 			}
@@ -393,17 +432,16 @@ func (b *bulk) checkBulkReport() {
 		if got := b.hash("../acme/"+repo+".git", j.Commit.Branch); got != j.Commit.Hash {
 			b.t.Errorf("job %s: the remote's branch is at %q, reported %s", j.ID, got, j.Commit.Hash)
 		}
-		var number int
-		_, _ = fmt.Sscanf(j.Task, "j%d", &number)
-		if accounted := j.Hunks != nil && j.Hunks.Needed == 1 && j.Hunks.Untried == 0; accounted != (number%4 == 1) {
+		number := numberOf(j.Task)
+		if accounted := j.Hunks != nil && j.Hunks.Needed == 1 && j.Hunks.Untried == 0; accounted != isAblated(number) {
 			b.t.Errorf("job %s: hunks %+v", j.ID, j.Hunks)
 		}
-		b.checkEscalation(j.ID, j.Escalation, number%4 == 2)
-		if (j.PullRequest != nil) != b.pulls(j.Task) || j.PullRequest != nil && !j.PullRequest.Created {
+		b.checkEscalation(j.ID, j.Escalation, number)
+		if (j.PullRequest != nil) != pulls(number) || j.PullRequest != nil && !j.PullRequest.Created {
 			b.t.Errorf("job %s: pull request %v", j.ID, j.PullRequest)
 		}
 	}
-	if want := b.tasks * bulkRepos; len(doc.Jobs) != want || len(seen) != want {
+	if want := len(b.tasks) * len(b.repos); len(doc.Jobs) != want || len(seen) != want {
 		b.t.Errorf("jobs of the report are %v", seen)
 	}
 	if left, _ := filepath.Glob(filepath.Join(b.dir, "r/.[a-z]*.*")); len(left) > 1 {
@@ -411,8 +449,8 @@ func (b *bulk) checkBulkReport() {
 	}
 }
 
-// checkEscalation checks that a job has escalated once, or not.
-func (b *bulk) checkEscalation(job string, rows []report.Escalation, want bool) {
+// checkEscalation checks that a job has escalated once, or not. The second model has another attempt after a rejection.
+func (b *bulk) checkEscalation(job string, rows []report.Escalation, task int) {
 	b.t.Helper()
 	var models []string
 	for _, row := range rows {
@@ -421,7 +459,11 @@ func (b *bulk) checkEscalation(job string, rows []report.Escalation, want bool) 
 			b.t.Errorf("job %s: the cost of %s is %v", job, row.Model, row.CostUSD)
 		}
 	}
-	if got := strings.Join(models, ", "); got != map[bool]string{true: "responses/m failed 1, responses/n passed 1"}[want] {
+	want := map[bool]string{true: "responses/m failed 1, responses/n passed 1"}[escalates(task)]
+	if task == everything {
+		want = "responses/m failed 1, responses/n passed 2"
+	}
+	if got := strings.Join(models, ", "); got != want {
 		b.t.Errorf("job %s: models are %q", job, got)
 	}
 }
@@ -447,13 +489,6 @@ func (b *bulk) checkTrials() {
 	}
 }
 
-// pulls reports whether the branches of a task get pull requests.
-func (b *bulk) pulls(task string) bool {
-	var number int
-	_, err := fmt.Sscanf(task, "j%d", &number)
-	return err == nil && number%4 != 3
-}
-
 // checkBulkRepositories checks that each branch has one commit with the complete work, that there
 // are no other references, and that the user's repository is otherwise unchanged.
 func (b *bulk) checkBulkRepositories() {
@@ -461,12 +496,14 @@ func (b *bulk) checkBulkRepositories() {
 	if now := b.state(); !maps.Equal(now, b.before) {
 		b.t.Errorf("the user's repository changed:\n%v\nwas\n%v", now, b.before)
 	}
-	want := []string{"refs/heads/main"}
-	for i := range b.tasks {
-		want = append(want, fmt.Sprintf("refs/heads/millhand/j%d", i))
-	}
-	slices.Sort(want)
-	for _, gitDir := range []string{".git", "../acme/shop.git", "../acme/api.git"} {
+	for gitDir, repo := range map[string]string{".git": "shop", "../acme/shop.git": "shop", "../acme/api.git": "api"} {
+		want := []string{"refs/heads/main"}
+		for _, i := range b.tasks {
+			if slices.Contains(b.repos, repo) {
+				want = append(want, fmt.Sprintf("refs/heads/millhand/j%d", i))
+			}
+		}
+		slices.Sort(want)
 		b.git("--git-dir", gitDir, "fsck", "--strict", "--no-dangling")
 		refs := strings.Fields(b.git("--git-dir", gitDir, "for-each-ref", "--format=%(refname)", "refs/heads"))
 		if slices.Sort(refs); !slices.Equal(refs, want) {
@@ -500,15 +537,14 @@ func (b *bulk) checkPulls() {
 	heads, want := map[string]int{}, 0
 	for _, p := range b.forge.Pulls() {
 		heads[p.Repo+" "+p.Branch]++
-		if p.State != "open" || p.Base != "main" || !b.pulls(strings.TrimPrefix(p.Branch, "millhand/")) {
+		number := numberOf(strings.TrimPrefix(p.Branch, "millhand/"))
+		if p.State != "open" || p.Base != "main" || !pulls(number) {
 			b.t.Errorf("pull request %+v", p)
 		}
-		var number int
-		_, _ = fmt.Sscanf(strings.TrimPrefix(p.Branch, "millhand/"), "j%d", &number)
-		if accepted := strings.Contains(p.Body, ": accepted"); accepted != (number%4 == 0) {
+		if accepted := strings.Contains(p.Body, ": accepted"); accepted != isReviewed(number) {
 			b.t.Errorf("pull request %d: accepted by a review: %t", p.Number, accepted)
 		}
-		if escalated := bulkModels.MatchString(p.Body); escalated != (number%4 == 2) {
+		if escalated := bulkModels.MatchString(p.Body); escalated != escalates(number) {
 			b.t.Errorf("pull request %d: %s", p.Number, p.Body)
 		}
 		if strings.Contains(p.Title+p.Body, password) {
@@ -518,9 +554,9 @@ func (b *bulk) checkPulls() {
 			b.t.Errorf("pull request %d: %s", p.Number, p.Body)
 		}
 	}
-	for i := range b.tasks {
-		if b.pulls(fmt.Sprintf("j%d", i)) {
-			want += bulkRepos
+	for _, i := range b.tasks {
+		if pulls(i) {
+			want += len(b.repos)
 		}
 	}
 	for head, n := range heads {
