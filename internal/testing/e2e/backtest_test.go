@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/permission"
 )
 
 // backtestRules are the rules of a profile, of which each mutant lacks or inverts one.
@@ -29,12 +31,15 @@ func backtestRules() [][3]string {
 		{"webfetch", "https://example.com/*", "deny"},
 		{"task", "explore", "allow"},
 		{"todowrite", "*", "deny"},
+		{"docs_*", "*", "allow"},
+		{"docs_extra_001", "*", "deny"},
 	}
 }
 
 // TestABacktestFindsEveryDifference runs the same calls under mutated rules, and compares what a backtest of each run by the
-// rules of each other one reports with what was decided when it ran: every call that was decided otherwise, and no other. The same holds
-// for jobs that have lost rights with their prompt.
+// rules of each other one reports with what was decided when it ran: every call that was decided otherwise, and no other, also of
+// subagents and of MCP servers. The same holds for jobs that have lost rights with their prompt. The limits of a subagent are not recorded:
+// what its calls were denied can't be decided again, unless the profile denies it.
 func TestABacktestFindsEveryDifference(t *testing.T) {
 	t.Run("with all rights", func(t *testing.T) { compareBacktests(t, "prompt: Go.", 100) })
 	t.Run("after untrusted content", func(t *testing.T) {
@@ -43,7 +48,7 @@ func TestABacktestFindsEveryDifference(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Setenv("GITHUB_EVENT_PATH", event)
-		compareBacktests(t, `prompt: "Do ${{ event.comment.body }}", after_untrusted: {bash: none, publish: patch}`, 30)
+		compareBacktests(t, `prompt: "Do ${{ event.comment.body }}", after_untrusted: {bash: none, publish: patch, mcp: none}`, 30)
 	})
 }
 
@@ -53,24 +58,34 @@ func compareBacktests(t *testing.T, keys string, least int) {
 	dir := t.TempDir()
 	profiles := writeBacktest(t, dir, keys)
 	millhandIn(t, dir, "run", "manifest.yaml", "--report-dir", "out", "-q")
-	recorded := decisionsOf(t, filepath.Join(dir, "out", "events.jsonl"))
+	recorded, tools := decisionsOf(t, filepath.Join(dir, "out", "events.jsonl"))
 	if len(recorded) != len(profiles) {
 		t.Fatalf("%d jobs, want one for each of %d profiles", len(recorded), len(profiles))
 	}
-	differences := 0
+	differences, kinds := 0, map[string]int{}
 	for j, name := range profiles {
-		if !nightly.On() && j%6 != 0 {
+		if !nightly.On() && j%3 != 0 {
 			continue
 		}
-		want := map[string]string{}
+		want, may := map[string]string{}, map[string]string{}
 		for _, other := range profiles {
 			for call, was := range recorded[other] {
 				now, decided := recorded[name][call]
+				if own := strings.HasPrefix(call, " "); !decided && own && strings.HasPrefix(tools[call], "docs_") { // its server was not started, because no rule allows a tool of it
+					now, decided = "deny", true
+				}
 				switch {
+				case !decided && was == "allow": // of a subagent that was not started
+					may[other+" "+call] = "denied now"
 				case !decided:
+					may[other+" "+call] = undecided
+				case was != "allow" && now == byLimits: // the profile may allow it
+					may[other+" "+call] = undecided
+				case was != "allow" && now == "allow" && !strings.HasPrefix(call, " "):
+					want[other+" "+call] = undecided
 				case was == "deny" && now == "allow":
 					want[other+" "+call] = "newly allowed"
-				case was == "allow" && now == "deny":
+				case was == "allow" && now != "allow":
 					want[other+" "+call] = "denied now"
 				}
 			}
@@ -78,7 +93,7 @@ func compareBacktests(t *testing.T, keys string, least int) {
 		var result struct {
 			Differences []struct {
 				Verdict, Now, Was string
-				Calls             []struct{ Job, ID, Tool, Subject string }
+				Calls             []struct{ Job, Session, ID, Tool, Subject string }
 			}
 		}
 		out := millhandIn(t, filepath.Join(dir, "shop"), "policy", "backtest", "--profile", name, "--manifest", "../manifest.yaml", "--json", "--accept", "../out")
@@ -90,19 +105,20 @@ func compareBacktests(t *testing.T, keys string, least int) {
 				if c.Tool == "network" {
 					continue
 				}
-				id := c.Job + " " + c.ID
-				if want[id] != d.Verdict {
+				id := c.Job + " " + keyOf(c.Session, c.ID)
+				if want[id] != d.Verdict && may[id] != d.Verdict {
 					t.Errorf("%s by %s: %s %q: %q (now %s, was %s), want %q", c.Job, name, c.Tool, c.Subject, d.Verdict, d.Now, d.Was, want[id])
 				}
 				delete(want, id)
 				differences++
+				kinds[d.Verdict+" by "+kindOf(c.Session, c.Tool)]++
 			}
 		}
 		for id, verdict := range want {
 			t.Errorf("%s by %s: not reported as %s", id, name, verdict)
 		}
 	}
-	t.Logf("%d profiles, %d differences", len(profiles), differences)
+	t.Logf("%d profiles, %d differences: %v", len(profiles), differences, kinds)
 	if differences < least {
 		t.Errorf("only %d differences: the mutants do not differ enough", differences)
 	}
@@ -137,12 +153,19 @@ func writeBacktest(t *testing.T, dir, keys string) []string {
 		write(fmt.Sprintf("without%d", i), i, "")
 		write(fmt.Sprintf("inverse%d", i), i, inverse)
 	}
+	if !nightly.On() { // the presets, the unchanged rules, and some mutants
+		some := names[:5:5]
+		for i := 5; i < len(names); i += 4 {
+			some = append(some, names[i])
+		}
+		names = some
+	}
 	for _, name := range names {
 		fmt.Fprintf(&jobs, "  - {id: %s, profile: %s, %s}\n", name, name, keys)
 	}
 	for name, text := range map[string]string{
 		"shop/go.mod": "module shop\n\ngo 1.26\n", "shop/.env": "KEY=x\n", "shop/docs/a.md": "a\n", "shop/a.go": "package a\n",
-		"manifest.yaml": "version: 1\nrepos: [{path: shop}]\nmodel: script:calls.yaml\nlimits: {denials: 100}\njobs: 4\nprofiles:\n" + mutants.String() + "tasks:\n" + jobs.String(),
+		"manifest.yaml": "version: 1\nrepos: [{path: shop}]\nmodel: script:calls.yaml\nlimits: {denials: 100}\njobs: 4\nmcp: {docs: {type: local, command: [mcp-server, -tools, '2']}}\nprofiles:\n" + mutants.String() + "tasks:\n" + jobs.String(),
 		"calls.yaml":    backtestCalls,
 	} {
 		name = filepath.Join(dir, name)
@@ -195,30 +218,73 @@ turns:
       - {tool: edit, args: {filePath: a.go, oldString: package a, newString: package b}}
       - {tool: edit, args: {filePath: docs/a.md, oldString: a, newString: b}}
       - {tool: write, args: {filePath: .github/workflows/a.yml, content: b}}
+  - calls:
+      - {tool: docs_echo, args: {text: a}}
+      - {tool: docs_extra_001, args: {text: b}}
   - {text: Done.}
+agents:
+  explore:
+    turns:
+      - calls:
+          - {tool: read, args: {filePath: a.go}}
+          - {tool: read, args: {filePath: .env}}
+          - {tool: read, args: {filePath: outside/hostname}}
+          - {tool: bash, args: {command: "cat go.mod; go env GOOS"}}
+          - {tool: write, args: {filePath: c.go, content: "package a"}}
+          - {tool: docs_echo, args: {text: c}}
+      - {text: Looked.}
 `
 
-// decisionsOf returns the effect of each decided call of a run, by job and id.
-func decisionsOf(t *testing.T, file string) map[string]map[string]string {
+// byLimits is the effect of a denial by the limits of an agent.
+const byLimits = "deny by limits"
+
+// undecided is the verdict on a denial of a subagent that the profile allows.
+const undecided = "denied, and can't be decided again"
+
+// keyOf returns the name of a call, which is the same in each job.
+func keyOf(session, id string) string {
+	_, child, _ := strings.Cut(path.Base(session), ".")
+	return child + " " + id
+}
+
+// kindOf returns which kind of calls one is of.
+func kindOf(session, tool string) string {
+	kind := "session"
+	if strings.Contains(path.Base(session), ".") {
+		kind = "subagent"
+	}
+	if strings.HasPrefix(tool, "docs_") {
+		kind += ", MCP"
+	}
+	return kind
+}
+
+// decisionsOf returns the effect of each decided call of a run, by job and call, and the tools of the calls.
+func decisionsOf(t *testing.T, file string) (all map[string]map[string]string, tools map[string]string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := map[string]map[string]string{}
+	all, tools = map[string]map[string]string{}, map[string]string{}
 	_, err = event.Read(bytes.NewReader(text), func(e event.Event) error {
 		if e.Job != "" && all[e.Job] == nil {
 			all[e.Job] = map[string]string{}
 		}
 		if e.Type == event.CallUpdated && e.Call != nil && e.Call.Decision != nil {
-			all[e.Job][e.Call.ID] = e.Call.Decision.Effect
+			effect := e.Call.Decision.Effect
+			if effect == "deny" && kindOf(e.Session, "") == "subagent" && strings.Contains(e.Call.Decision.Source, permission.Limits) {
+				effect = byLimits
+			}
+			key := keyOf(e.Session, e.Call.ID)
+			all[e.Job][key], tools[key] = effect, e.Call.Tool
 		}
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return all
+	return all, tools
 }
 
 // millhandIn runs the program in a directory, and returns its standard output.

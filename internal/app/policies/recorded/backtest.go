@@ -288,7 +288,7 @@ func (b *backtest) again(env *tools.Env, c usedCall, agent string) (v Verdict, n
 	}
 	d := env.Profile.DecideAll(needs)
 	switch {
-	case d.Allowed() && !was && agent != "" && strings.Contains(c.Decision.Source, permission.Limits):
+	case d.Allowed() && !was && agent != "":
 		return MayBeAllowed, fmt.Sprintf("%s; limits of agent %s, which are not recorded, may deny it", d.By(), agent), subject
 	case d.Allowed() && !was:
 		return NewlyAllowed, d.By(), subject

@@ -74,6 +74,10 @@ func TestADenialByTheLimitsOfAnAgentMayBeAllowed(t *testing.T) {
 	if len(r.Differences) != 1 || r.Differences[0].Verdict != MayBeAllowed || !strings.Contains(r.Differences[0].Now, "agent explore") {
 		t.Errorf("%+v", r.Differences)
 	}
+	call.Decision.Source = "m.yaml:1" // the limits may deny what the profile has denied
+	if r = again(t, "build", &jobUsage{id: "a", calls: []usedCall{call, started}}); len(r.Differences) != 1 || r.Differences[0].Verdict != MayBeAllowed {
+		t.Errorf("a denial by the profile: %+v", r.Differences)
+	}
 	call.session = "a"
 	if r = again(t, "build", &jobUsage{id: "a", calls: []usedCall{call}}); len(r.Differences) != 1 || r.Differences[0].Verdict != NewlyAllowed {
 		t.Errorf("a policy's limit of the job's own session: %+v", r.Differences)
