@@ -12,15 +12,15 @@ var versionForm = form.Of[int]{Type: form.Type{Name: "integer", Min: 1, Max: 1},
 // readVersion accepts the only version of the format.
 func readVersion(v form.Value) (int, bool) {
 	isInt := v.IsScalar() && v.Node.ShortTag() == "!!int"
+	supported := isInt && v.Node.Value == "1"
 	switch {
-	case isInt && v.Node.Value == "1":
-		return 1, true
+	case supported:
 	case isInt:
 		v.Problem("version "+v.Node.Value+" is not supported", "write version: 1")
 	default:
 		v.Wrong("the number 1", "write version: 1")
 	}
-	return 0, false
+	return 1, supported
 }
 
 var varsForm = form.MapOf("NAME", form.ScalarType(), readVars)
