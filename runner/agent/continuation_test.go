@@ -114,6 +114,24 @@ func TestAKilledJobContinues(t *testing.T) {
 	}
 }
 
+// What verify left before a kill is in the state that is restored, and is no change of the job.
+func TestFilesThatVerifyLeftBeforeAKillAreNotTheJobs(t *testing.T) {
+	s := setUp(t)
+	spec := s.job("a")
+	spec.Attempts, spec.Verify = 2, []tasks.Verify{checks("v", "echo x > log; test -e two")}
+	spec.Change = tasks.Change{Paths: []string{"one", "two"}}
+	s.kill = inCall("r1/a", 3)
+	s.works(&tasks.Plan{}, spec, "  - calls: [{tool: write, args: {filePath: one, content: '1'}}]\n  - text: first\n  - calls: [{tool: write, args: {filePath: two, content: '2'}}]\n  - text: never\n")
+	s.next(history.Order{})
+	p, r, end := s.works(&tasks.Plan{}, spec, "  - text: second\n")
+	if end != nil || r.Attempts != 2 || r.Final != "second" {
+		t.Errorf("%+v, %+v", end, r)
+	}
+	if got := filesIn(p.Dir, "one", "two", "log"); got != "one: 1, two: 2, log: x" {
+		t.Errorf("files %q", got)
+	}
+}
+
 // A job that is started again has another conversation. What it has done only has its cost, with the usage of a response that
 // was saved before the kill.
 func TestAJobStartedAgainHasAnotherConversation(t *testing.T) {

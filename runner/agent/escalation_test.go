@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
+	"github.com/millhand/millhand/runner/savedsession"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -165,6 +166,26 @@ func TestAnEscalatedJobIsResumed(t *testing.T) {
 				t.Errorf("files %q, want %q", got, c.left)
 			}
 		})
+	}
+}
+
+// A copy of the conversation of a model that the job has escalated to continues with that model, and only later ones follow it.
+func TestAForkOfAnEscalatedJobHasItsModel(t *testing.T) {
+	s := setUp(t)
+	spec := s.escalates()
+	s.uses.OpenModel = casts(t, map[string]string{"script:x": writesOne, "script:y": writesTwo})
+	if _, _, end := s.works(&tasks.Plan{}, spec, ""); end != nil {
+		t.Fatalf("%+v", *end)
+	}
+	s.fork(savedsession.Request{Message: "m3", Prompt: "Else."})
+	spec.Verify = []tasks.Verify{checks("v", "cat three")}
+	s.uses.OpenModel = casts(t, map[string]string{"script:y": "  - {expect: ['Else[.]$'], text: nothing}\n", "script:z": "  - {calls: [{tool: write, args: {filePath: three, content: '3'}}]}\n  - text: third\n"})
+	p, r, end := s.works(&tasks.Plan{}, spec, "")
+	if end != nil || r.Final != "third" || !strings.HasPrefix(s.stepsOf(), "script:z failed after 1: verify v failed after 1 attempt") {
+		t.Errorf("%+v, %+v, %s", end, r, s.stepsOf())
+	}
+	if got := filesIn(p.Dir, "one", "two", "three"); got != "one: 1, two: 2, three: 3" {
+		t.Errorf("files %s", got)
 	}
 }
 

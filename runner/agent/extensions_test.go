@@ -91,6 +91,35 @@ func TestTheServersOfAJob(t *testing.T) {
 	}
 }
 
+// What servers return is untrusted, and so are tools that they describe in another way during the job. A job that loses its servers
+// then has none of their calls.
+func TestServersOfAJobThatLosesRights(t *testing.T) {
+	program := func(args ...string) *tasks.Plan { return follows(serves(t, false, args...)) }
+	for name, c := range map[string]struct {
+		plan   *tasks.Plan
+		turns  string
+		marked string
+	}{
+		"a result":      {program(), "  - calls: [{tool: m_echo, args: {text: hello}}]\n  - calls: [{tool: m_echo, args: {text: again}}]\n  - {expect: ['m.yaml:3'], text: done}\n", "result of MCP server m"},
+		"changed tools": {program("-fault", "changing"), "  - calls: [{tool: m_echo, args: {text: hello}}]\n  - {expect: ['m.yaml:3'], text: done}\n", "tools that an MCP server describes in another way since the job started"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := setUp(t)
+			spec := s.job("a")
+			spec.Profile = allowing(spec.Profile, "m_*")
+			spec.AfterUntrusted = &tasks.AfterUntrusted{MCP: true, Source: "m.yaml:3"}
+			_, _, end := s.works(c.plan, spec, c.turns)
+			var marked []string
+			for _, e := range s.of(event.UntrustedRead) {
+				marked = append(marked, e.Untrusted.What)
+			}
+			if end != nil || len(marked) == 0 || !strings.Contains(marked[0], c.marked) {
+				t.Errorf("%+v, marked by %q", end, marked)
+			}
+		})
+	}
+}
+
 // Tool files and plugins that can't be compiled end the job before a request, and the run compiles those beside the manifest once.
 func TestToolFilesThatCantBeCompiled(t *testing.T) {
 	s := setUp(t)

@@ -87,11 +87,9 @@ func (r *reviews) hold(ctx context.Context, checks []commands.Ran) (feedback str
 	}
 	r.work.result.Review = event.LastReview(r.rounds)
 	switch {
-	case done.Verdict == event.ReviewAccepted:
-		return "", nil
 	case done.Verdict == event.ReviewRejected && r.more() == 0:
 		return review.Feedback(done.Objections), nil
-	case r.spec.Block:
+	case done.Verdict != event.ReviewAccepted && r.spec.Block:
 		return "", &ending.Stop{Code: event.CodeReview, Detail: refusal(done)}
 	}
 	return "", nil

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/opened"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
@@ -52,6 +53,7 @@ func TestObjectionsAreReturnedOnce(t *testing.T) {
 		"rejected twice, blocked":    {1, rejects + "," + rejects, true, "1 rejected, 2 rejected", blocked(rejected)},
 		"accepted later, blocking":   {1, rejects + "," + accepts, true, "1 rejected, 2 accepted", nil},
 		"no verdict":                 {0, neither, false, "1 not_reviewed", nil},
+		"two verdicts, blocked":      {0, `{text: '{"verdict": "rejected", "verdict": "accepted", "objections": []}'}`, true, "1 not_reviewed", blocked("the changes were not reviewed: the final message has more than one verdict")},
 		"no verdict, blocked":        {0, neither, true, "1 not_reviewed", blocked(unreviewed)},
 		"rejected without a reason":  {1, `{text: '{"verdict": "rejected", "objections": []}'},` + accepts, true, "1 rejected, 2 accepted", nil},
 		"no verdict after a verdict": {1, rejects + "," + neither, true, "1 rejected, 2 not_reviewed", blocked(unreviewed)},
@@ -137,6 +139,31 @@ func TestAReviewerThatCantBeOpened(t *testing.T) {
 	}
 	if _, r, end := s.works(&tasks.Plan{}, spec, ""); end != nil || r.Review == nil || r.Review.Verdict != event.NotReviewed || r.Review.Reason != "no such model" {
 		t.Errorf("%+v, %+v", end, r.Review)
+	}
+}
+
+// A retried request of a reviewer is one of its session.
+func TestRequestsOfAReviewerAreRetried(t *testing.T) {
+	s := setUp(t)
+	spec := s.job("a")
+	spec.Review = &tasks.Review{Agent: tasks.DefaultReviewer}
+	play := plays(t, turnsWithReviewer(0, accepts))
+	s.uses.OpenModel = func(j tasks.Job, child string, on opened.Notices) (opened.Conversation, error) {
+		if child == "" {
+			return play(j, child, on)
+		}
+		return opened.Conversation{Model: requestFunc(func(model.Request) (model.Response, error) {
+			on.Retry(event.Retry{})
+			on.Pause()()
+			return model.Response{Text: `{"verdict": "accepted", "objections": []}`}, nil
+		})}, nil
+	}
+	_, r, end := s.works(&tasks.Plan{}, spec, "")
+	if end != nil || r.Review == nil || r.Review.Verdict != event.ReviewAccepted {
+		t.Errorf("%+v, %+v", end, r.Review)
+	}
+	if made := s.of(event.RequestRetried); len(made) != 1 || made[0].Session != "r1/a@review" {
+		t.Errorf("%+v", made)
 	}
 }
 
