@@ -167,6 +167,22 @@ func TestKeysOfAnAgentThatMayRestrict(t *testing.T) {
 	}
 }
 
+// Files of OpenCode may lack a description: that is no mistake, but models can't start the agent.
+func TestAnAgentsFileWithoutADescription(t *testing.T) {
+	for head, want := range map[string]struct{ description, note string }{
+		"mode: all":                 {"", `a.md:1: agent "a" has no description, which models need to choose it: they can't start it`},
+		"mode: primary":             {"", ""},
+		"steps: 5":                  {"", ""},
+		"mode: all\ndescription: d": {"d", ""},
+	} {
+		m, problems, _ := beside(t, oneTask+"agents_from: [a.md]\n", map[string]string{"a.md": "---\n" + head + "\n---\nText.\n"})
+		a := m.Agents[0]
+		if got := a.Describe("", true); problems != nil || got != want.description || strings.Join(a.Src.Found.Notes, "\n") != want.note || a.Src.Found.Err() != nil {
+			t.Errorf("%q: %q, %q, %v", head, got, a.Src.Found.Notes, a.Src.Found.Err())
+		}
+	}
+}
+
 func TestDescriptionsDecideWhoMayStartAnAgent(t *testing.T) {
 	for _, c := range []struct {
 		mode, own, builtIn string

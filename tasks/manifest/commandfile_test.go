@@ -51,7 +51,7 @@ func TestScriptsOfTasks(t *testing.T) {
 	for keys, want := range map[string]string{
 		"script: work.sh":             "",
 		"script: nope.sh":             `script "nope.sh": not found; check its path; it is relative to the manifest`,
-		"script: large.sh":            `script "large.sh" exceeds `,
+		"script: large.sh":            `script "large.sh" exceeds 256 KiB; write a shorter script`,
 		"script: binary":              `; write a bash script, or name its interpreter in a first line such as #!/usr/bin/env python3`,
 		"script: ''":                  `"script" is empty`,
 		"script: work.sh, review: {}": "script and review are both set; remove one of them: what a script changes is not reviewed",

@@ -131,6 +131,34 @@ func TestManifestsWithinPolicies(t *testing.T) {
 	}
 }
 
+// What several manifests define alike is one thing, in the order of the manifests; what they define differently is a mistake.
+func TestDefinitionsOfSeveralManifests(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	l := NewLoader(t.Context(), tasks.Options{Dir: dir})
+	var all []*Manifest
+	for name, tools := range map[string]string{"a.yaml": "x: {description: d, command: a}, y: {description: d, command: a}", "b.yaml": "z: {description: d, command: b}, x: {description: d, command: a}", "c.yaml": "\n  y: {description: d, command: c}"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(oneTask+"tools: {"+tools+"}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"a.yaml", "b.yaml", "c.yaml"} {
+		m, err := l.Manifest(t.Context(), name)
+		if err != nil || m == nil {
+			t.Fatal(err)
+		}
+		all = append(all, m)
+	}
+	var names []string
+	for _, d := range Gather(all, func(m *Manifest) []form.Definition[tasks.CustomTool] { return m.Tools }) {
+		names = append(names, d.Is.Name)
+	}
+	const want = `c.yaml:5:3: the tool "y" differs from the one at a.yaml:4; make them equal, or rename one of them`
+	if got := reported(l.Found.Err()); got != want+"\n" || !slices.Equal(names, []string{"x", "y", "z"}) {
+		t.Errorf("%q, %s", names, got)
+	}
+}
+
 // A file that leads out of an allowed directory is not read, whatever names the directory.
 func TestLinksOutOfADirectory(t *testing.T) {
 	t.Parallel()
