@@ -202,9 +202,8 @@ func readDirectory(v form.Value) (string, bool) {
 	real, err := form.RealPath(form.ResolvePath(v.Src.Dir, t.S))
 	if err != nil {
 		v.Problem(fmt.Sprintf("directory %s: %s", problem.Quote(t.S), form.Missing(err)), "check its path; it is relative to the policy file")
-		return "", false
 	}
-	return real, true
+	return real, err == nil
 }
 
 func (p *policyFile) keys() form.Table {

@@ -241,10 +241,7 @@ var authorForm = form.Of[tasks.Person]{Type: form.Type{Name: "mapping", Keys: fu
 func readAuthor(v form.Value) (tasks.Person, bool) {
 	var p tasks.Person
 	if v.IsScalar() && !v.Null() {
-		var ok bool
-		if p, ok = addressed(v); !ok {
-			return p, false
-		}
+		p, _ = addressed(v)
 	} else {
 		personKeys(&p).Read(v)
 	}
