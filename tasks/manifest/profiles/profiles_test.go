@@ -397,3 +397,18 @@ func TestExamplesThatFailAreProblems(t *testing.T) {
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}
 }
+
+// Keys of rules are written in two forms, and so are their patterns: the schema of manifests follows from this type.
+func TestTheTypeOfRulesHasItsForms(t *testing.T) {
+	t.Parallel()
+	rules := RulesType()
+	patterns := rules.Or.Elem
+	if rules.Or.Names != "PERMISSION" || patterns.Or.Names != "PATTERN" || patterns.Or.Elem.Or != nil {
+		t.Errorf("%+v", rules)
+	}
+	for _, one := range []form.Type{rules, *patterns, *patterns.Or.Elem} {
+		if one.Name != "enum" || !slices.Equal(one.Values, []string{"allow", "deny"}) {
+			t.Errorf("%+v", one)
+		}
+	}
+}
