@@ -72,6 +72,25 @@ func TestAChildThatWasKilled(t *testing.T) {
 	}
 }
 
+// A child of a fork is not named as one of the conversation that was copied, whose task it would seem to be.
+func TestAChildOfAForkHasANewName(t *testing.T) {
+	s := setUp(t)
+	spec := s.job("a")
+	s.works(helpers(), spec, asksChild("look", "where", "")+"  - text: first\nagents:\n  look: {turns: [{text: found}]}\n")
+	s.fork(savedsession.Request{Message: "m3", Prompt: "Else."})
+	_, r, end := s.works(helpers(), spec, asksChild("look", "there", "")+"  - {expect: [nothing], text: second}\nagents:\n  look: {turns: [{expect: ['^there$'], text: nothing}]}\n")
+	if end != nil || r.Final != "second" {
+		t.Errorf("%+v, %+v", end, r)
+	}
+	var names []string
+	for _, e := range s.of(event.SessionStarted) {
+		names = append(names, e.Session)
+	}
+	if got := strings.Join(names, ", "); got != "r2/a, r2/a.task-2" {
+		t.Errorf("sessions %s", got)
+	}
+}
+
 // A follow-up prompt can continue the children of the job, by the agent that has begun them.
 func TestAChildOfAnEarlierProcess(t *testing.T) {
 	s := setUp(t)
