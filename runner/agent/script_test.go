@@ -10,7 +10,9 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/runner/ending"
+	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -76,6 +78,19 @@ func TestAScriptIsTriedFirst(t *testing.T) {
 				t.Errorf("files (-want +got)\n%s", diff)
 			}
 		})
+	}
+}
+
+// A key that a file of the repository already has is not in the diff that the session is given.
+func TestTheDiffOfAFailedScriptHasNoKeys(t *testing.T) {
+	s := setUp(t)
+	s.opts.Redact = redact.New([]string{"key-123456789"})
+	s.commit(map[string]string{"base": "token=key-123456789\n"})
+	spec := s.job("a")
+	spec.Script = tasks.NewTaskScript("s.sh", []byte("echo more >> base; exit 3"))
+	_, r, end := s.works(&tasks.Plan{}, spec, asked("(?s)\n token=[^k][^\n]*\n[+]more\n", writesTwo))
+	if end != nil || r.Final != "second" || !strings.Contains(s.warnings(), landing.KeyInPatch) {
+		t.Errorf("%+v, %+v, %s", end, r, s.warnings())
 	}
 }
 
