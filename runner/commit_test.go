@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -96,6 +97,61 @@ func TestTheCommitIsExactlyTheChange(t *testing.T) {
 	}
 	if message := git(t, s.repo, "log", "-1", "--format=%B", "millhand/a"); message != strings.TrimSpace(made[0].Commit.Message) || !strings.Contains(message, "\nMillhand-Job: a\n") {
 		t.Errorf("the message is %q", message)
+	}
+}
+
+// A commit that its task signs has the signature, which is also reported.
+func TestACommitIsSigned(t *testing.T) {
+	s := setUp(t)
+	spec := s.job("a")
+	spec.Commit.Sign = tasks.SignSSH
+	d := s.delivery(&tasks.Plan{}, spec, map[string]string{"a": "x\n"})
+	const signature = "-----BEGIN SSH SIGNATURE-----\nx\n-----END SSH SIGNATURE-----\n"
+	var signed string
+	d.job.opts.Preflight.Signing.Sign = func(_ context.Context, commit []byte) (string, error) {
+		signed = string(commit)
+		return signature, nil
+	}
+	if end := ending.First(t.Context(), d.findChanges, d.commit); end != nil {
+		t.Fatalf("%+v", *end)
+	}
+	raw := git(t, s.repo, "cat-file", "commit", "millhand/a")
+	if !strings.Contains(raw, "\ngpgsig -----BEGIN SSH SIGNATURE-----\n x\n") || !strings.Contains(signed, "\nMillhand-Job: a") || s.of(event.Committed)[0].Commit.Signature != signature {
+		t.Errorf("signed %q; the commit is\n%s", signed, raw)
+	}
+	d.job.opts.Preflight.Signing.Sign = func(context.Context, []byte) (string, error) { return "", errors.New("no agent") }
+	d.job.Start.Tip = d.made.Hash
+	if end := d.commit(t.Context()); end == nil || !strings.Contains(end.Detail, "no agent") || git(t, s.repo, "cat-file", "commit", "millhand/a") != raw {
+		t.Errorf("without a key: %+v", end)
+	}
+}
+
+// Changes that can't be read are not saved, and the job has what was attempted as its reason.
+func TestChangesThatCantBeRead(t *testing.T) {
+	const missing = "0123456789012345678901234567890123456789"
+	interrupted, cancel := context.WithCancelCause(t.Context())
+	cancel(ending.Interrupt{Signal: "SIGTERM", Exit: event.ExitTerminate})
+	for name, c := range map[string]struct {
+		ctx    context.Context
+		change func(d *delivery)
+		code   event.Code
+		reason string
+	}{
+		"after a signal": {interrupted, func(*delivery) {}, event.CodeTerminated, ""},
+		"the base, for what is outside of the workspace": {t.Context(), func(d *delivery) { d.site.Base, d.site.Below, d.site.InPlace = missing, "web", false }, "", "find the job's changes: "},
+		"the base, for secrets of the user":              {t.Context(), func(d *delivery) { d.site.Base, d.site.Dirty = missing, []string{"own"} }, "", "look for secrets in the job's changes: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := setUp(t)
+			spec := s.job("a")
+			spec.Commit.Branch = tasks.CurrentBranch
+			d := s.delivery(&tasks.Plan{AllowDirty: true}, spec, map[string]string{"own": "x\n"})
+			c.change(d)
+			end := d.findChanges(c.ctx)
+			if end == nil || c.code != "" && end.Code != c.code || !strings.HasPrefix(end.Detail, c.reason) || d.patch != "" || !d.lost() {
+				t.Errorf("%+v, patch %q", end, d.patch)
+			}
+		})
 	}
 }
 

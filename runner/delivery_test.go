@@ -24,7 +24,7 @@ func TestARepositoryInTheWorkspace(t *testing.T) {
 		code   event.Code
 		text   string
 	}{
-		"a commit":     {func(*tasks.Job) {}, event.CodeNested, "can't commit: "},
+		"a commit":     {func(*tasks.Job) {}, event.CodeNested, "can't commit: nested git repository: x"},
 		"a patch":      {func(j *tasks.Job) { j.Publish = tasks.PublishPatch }, event.CodeCommit, "the patch lacks what can't be committed: x"},
 		"the own tree": {func(j *tasks.Job) { j.Commit = nil }, "", ""},
 	} {

@@ -85,6 +85,28 @@ func TestThePhasesOfAJob(t *testing.T) {
 	}
 }
 
+// What setup changes of tracked files is not the job's, which is a warning, as is what verify could read.
+func TestFilesThatSetupChangesAreNamed(t *testing.T) {
+	s := setUp(t)
+	writeFile(t, filepath.Join(s.repo, "b"), "one\n")
+	writeFile(t, filepath.Join(s.repo, ".gitignore"), "*.log\n")
+	git(t, s.repo, "add", "-A")
+	git(t, s.repo, "commit", "-q", "-m", "file")
+	s.opts.Equipment.OpenModel = plays(t, "  - {calls: [{tool: write, args: {filePath: a.log, content: x}}]}\n"+writes)
+	spec := s.job("a")
+	spec.Setup = []string{"echo two >b"}
+	spec.Verify = []tasks.Verify{{Name: "v", Run: "true", Time: time.Minute}}
+	end := s.begin(&tasks.Plan{}, spec).execute(t.Context())
+	if end.Outcome != event.Passed || git(t, s.repo, "show", "--format=", "--name-only", "millhand/a") != "a" {
+		t.Errorf("%+v", end)
+	}
+	for _, want := range []string{"tracked files that setup changed are not among the job's changes: b;", "verify could read new or changed files that are not in the job's changes: a.log"} {
+		if !strings.Contains(s.warnings(), want) {
+			t.Errorf("warnings %s, want %q", s.warnings(), want)
+		}
+	}
+}
+
 // The final message that can't be written fails a passed job, and is a warning of one that has failed: its own reason counts.
 func TestAFinalMessageThatCantBeWritten(t *testing.T) {
 	for verify, reason := range map[string]string{"true": "write the final message to d/out.txt: ", "echo no; false": "verify v failed after 1 attempt: no"} {

@@ -19,6 +19,7 @@ import (
 type account struct {
 	others money.USD
 	err    error // of Reserve
+	last   error // of Settle
 	own    money.Sums
 }
 
@@ -36,7 +37,7 @@ func (a *account) Reserve(_ context.Context, own money.Sums, limit money.USD) (b
 
 func (a *account) Settle(_ context.Context, own money.Sums) error {
 	a.own = own
-	return nil
+	return a.last
 }
 
 func (a *account) Changed() <-chan struct{} { return nil }
@@ -84,6 +85,17 @@ func costsADollar(t *testing.T) func(tasks.Job, string, opened.Notices) (opened.
 		c.Model = model.Priced(c.Model, func(money.Usage) (money.USD, bool) { return money.Dollar, true })
 		c.Price = func(money.Usage) money.USD { return money.Dollar }
 		return c, err
+	}
+}
+
+// A cost that other processes can't see is a warning: they can spend less than is left.
+func TestACostThatTheLedgerLacksIsAWarning(t *testing.T) {
+	s := setUp(t)
+	s.opts.Equipment.OpenModel = plays(t, writes)
+	s.opts.Costs.Ledger = &account{last: errors.New("no connection")}
+	exit := s.run(t.Context(), &tasks.Plan{Budget: tasks.Budget{CostUSD: money.Dollar}, Jobs: []tasks.Job{s.job("a")}})
+	if exit != event.ExitOK || !strings.HasPrefix(s.warnings(), "the cost of the run is not in the ledger of its budget, where too much remains reserved: ") || !strings.HasSuffix(s.warnings(), "no connection") {
+		t.Errorf("exit %d: %s; warnings %s", exit, s.reason("a"), s.warnings())
 	}
 }
 

@@ -68,6 +68,18 @@ func TestPublishPushesWhatWasCommitted(t *testing.T) {
 	}
 }
 
+// The forge can't make the first commit of a repository: the job ends, and nothing is pushed.
+func TestTheForgeMakesNoFirstCommit(t *testing.T) {
+	s := setUp(t)
+	_, url := s.onForge()
+	spec := s.allPublished()
+	j := s.begin(&tasks.Plan{}, spec)
+	d := &delivery{job: j, site: s.prepared(j), made: gitops.CommitResult{Hash: git(t, s.repo, "commit-tree", "-m", "first", "HEAD^{tree}"), Branch: "millhand/a"}}
+	if end := d.publish(t.Context()); end == nil || end.Detail != "read the commit: it has no parent" || at(t, url, "millhand/a") != "" {
+		t.Errorf("%+v; the branch is at %s", end, at(t, url, "millhand/a"))
+	}
+}
+
 func TestPublishInPlacePushesOnTopOfTheBase(t *testing.T) {
 	s := setUp(t)
 	url := s.remote()

@@ -45,13 +45,25 @@ func (s *stage) reverts(plan *tasks.Plan, to history.Revert) (Reverted, error) {
 // A job that has committed gets a commit with the state before its agent. Its patch and the end of its run stay.
 func TestRevertOfABranch(t *testing.T) {
 	s := setUp(t)
+	git(t, s.repo, "config", "http.https://example.com/.extraheader", "AUTHORIZATION: basic eDprZXktb2YtdGhlLWNoZWNrb3V0")
+	settings := func() string {
+		text, err := os.ReadFile(filepath.Join(s.repo, ".git", "config"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	configured := settings()
 	s.opts.Equipment.OpenModel = plays(t, writes)
 	plan := &tasks.Plan{Parallel: 1, Jobs: []tasks.Job{s.job("a")}}
-	if exit := s.run(t.Context(), plan); exit != event.ExitOK {
-		t.Fatalf("exit %d: %v", exit, s.ends())
+	if exit := s.run(t.Context(), plan); exit != event.ExitOK || settings() != configured {
+		t.Fatalf("exit %d: %v; the settings are now\n%s", exit, s.ends(), settings())
 	}
 	before := git(t, s.repo, "rev-parse", "millhand/a")
 	done, err := s.reverts(plan, history.Revert{})
+	if settings() != configured {
+		t.Errorf("the credentials of the checkout are lost:\n%s", settings())
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

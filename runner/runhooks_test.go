@@ -77,6 +77,16 @@ func TestAFailedHookOfTheStartStartsNoJob(t *testing.T) {
 	}
 }
 
+// A hook of the start that can't run starts no job either.
+func TestAHookWithoutADirectoryStartsNoJob(t *testing.T) {
+	s := setUp(t)
+	writeFile(t, filepath.Join(s.opts.Work, "hooks"), "in the way")
+	exit := s.run(t.Context(), &tasks.Plan{Parallel: 1, Jobs: []tasks.Job{s.job("a")}, Hooks: []tasks.Hook{hookOf(tasks.RunStart, "true")}})
+	if end := s.of(event.JobEnded)[0].JobEnd; exit == event.ExitOK || !strings.Contains(end.Reason, "create the directory of the hook: ") || len(s.of(event.JobStarted)) > 0 {
+		t.Errorf("exit %d, %+v", exit, end)
+	}
+}
+
 // Hooks after a commit get it, and none run without one.
 func TestHooksAfterACommit(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -3,12 +3,14 @@ package runner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/preflight"
@@ -105,6 +107,26 @@ func TestWhatCountsAsAFailure(t *testing.T) {
 		cancel(event.EndCause{Code: code})
 		if got := stoppedBefore(ctx); got.Code != want {
 			t.Errorf("%s: %s", code, got.Code)
+		}
+	}
+}
+
+// A job that is not started because the ledger did not respond has the signal as its reason, if there was one.
+func TestAJobThatCantBePaidHasItsReason(t *testing.T) {
+	interrupted, cancel := context.WithCancelCause(t.Context())
+	cancel(ending.Interrupt{Signal: "SIGTERM", Exit: event.ExitTerminate})
+	failed := errors.New("no connection")
+	for name, c := range map[string]struct {
+		ctx  context.Context
+		err  error
+		want event.Code
+	}{
+		"a fault":  {t.Context(), failed, event.CodeInternal},
+		"a signal": {interrupted, failed, event.CodeTerminated},
+		"a limit":  {interrupted, fmt.Errorf("check the budget: %w", &money.Exceeded{}), event.CodeBudget},
+	} {
+		if got := unpaid(c.ctx, c.err); got.Code != c.want || c.want != event.CodeTerminated && got.Detail != c.err.Error() {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }
