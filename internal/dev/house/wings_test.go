@@ -1,7 +1,9 @@
 package house
 
 import (
+	"os"
 	"path"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -65,4 +67,25 @@ func levelOf(level map[string]int, dir string) (int, bool) {
 func outsideWings(dir string) bool {
 	top, _, _ := strings.Cut(dir, "/")
 	return dir == "." || top == "examples" || strings.HasPrefix(dir, "internal/testing") || strings.HasPrefix(dir, "internal/dev")
+}
+
+// TestTheMapHasEveryUseCase checks that each package below internal/app, or the one above it, is in the row that lists them.
+func TestTheMapHasEveryUseCase(t *testing.T) {
+	_, row, found := strings.Cut(read(t, "ARCHITECTURE.md"), "| a use case | ")
+	row, _, _ = strings.Cut(row, "\n")
+	if !found {
+		t.Fatal("ARCHITECTURE.md has no row of use cases")
+	}
+	const parent = "internal/app/"
+	for dir := range sources(t) {
+		name, _, _ := strings.Cut(strings.TrimPrefix(dir, parent), "/")
+		if strings.HasPrefix(dir, parent) && !strings.Contains(row, "`"+name+"`") {
+			t.Errorf("%s is not in the row of use cases of ARCHITECTURE.md", dir)
+		}
+	}
+	for _, name := range regexp.MustCompile("`([a-z]+)`").FindAllStringSubmatch(row, -1) {
+		if _, err := os.Stat(parent + name[1]); err != nil {
+			t.Errorf("the row of use cases of ARCHITECTURE.md: %v", err)
+		}
+	}
 }
