@@ -27,7 +27,7 @@ func readModules(t *testing.T, workspace files) *ecosystem.Modules {
 	return modules
 }
 
-func TestOtherModules(t *testing.T) {
+func TestModulesThatTheJobDoesNotRequireAreOthers(t *testing.T) {
 	cache := t.TempDir()
 	for _, module := range []string{
 		"example.com/!a/b@v1.0.0", "example.com/!a/b@v1.2.0", "example.com/!a/b/v2@v2.0.0", "example.com/!a/b/sub@v1.0.0", "example.com/!a/b/v2/sub@v2.0.0",

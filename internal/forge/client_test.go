@@ -434,7 +434,7 @@ func TestPullRequestsOfForks(t *testing.T) {
 	}
 }
 
-func TestDrafts(t *testing.T) {
+func TestADraftIsCreatedUnlessTheForgeHasNone(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(string(kind), func(t *testing.T) {
 			p := open(t, kind)

@@ -8,8 +8,8 @@ import (
 	"github.com/millhand/millhand/internal/testing/forgetest"
 )
 
-// TestCountedPulls reads what the limits of a rollout count.
-func TestCountedPulls(t *testing.T) {
+// TestPullsAndTimesOfChecksAreCounted reads what the limits of a rollout count.
+func TestPullsAndTimesOfChecksAreCounted(t *testing.T) {
 	for _, kind := range []forge.Kind{forge.GitHub, forge.GitLab, forge.Gitea} {
 		t.Run(string(kind), func(t *testing.T) {
 			f := open(t, kind)

@@ -159,8 +159,8 @@ func checkDocument(t *testing.T, name string, compile map[string]any, text strin
 	}
 }
 
-// TestDocumentsReject shows that the documents find what is wrong.
-func TestDocumentsReject(t *testing.T) {
+// TestDocumentsOfAPIsRejectWrongBodies shows that the documents find what is wrong.
+func TestDocumentsOfAPIsRejectWrongBodies(t *testing.T) {
 	for _, kind := range []string{"github", "gitea"} {
 		var body map[string]any
 		for _, op := range operations(t, kind) {

@@ -32,7 +32,7 @@ func TestNextPage(t *testing.T) {
 	}
 }
 
-func TestMessages(t *testing.T) {
+func TestMessagesAreReadFromEachFormOfErrors(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"message": "Validation Failed", "errors": [{"resource": "PullRequest", "field": "base", "code": "invalid"}]}`:                                    "Validation Failed: base invalid",
 		`{"message": "Validation Failed", "errors": [{"resource": "PullRequest", "code": "custom", "message": "A pull request already exists for a:b."}]}`: "Validation Failed: A pull request already exists for a:b.",

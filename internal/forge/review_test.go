@@ -83,8 +83,8 @@ func TestTheDiffOfAPullRequestIsTheSameOfAllForges(t *testing.T) {
 	}
 }
 
-// TestReviews creates comments on added and unchanged lines, in spite of faults after which the forge has them.
-func TestReviews(t *testing.T) {
+// TestCommentsOnLinesAreMadeOnceInSpiteOfFaults creates comments on added and unchanged lines, in spite of faults after which the forge has them.
+func TestCommentsOnLinesAreMadeOnceInSpiteOfFaults(t *testing.T) {
 	lines := []forge.NewLine{newLine("cart.go", "old.go", 2, 0, "one"), newLine("cart.go", "old.go", 20, 20, "two"), newLine("new.txt", "new.txt", 1, 0, "three")}
 	want := []string{
 		"cart.go:2 Text of one||<!-- millhand:one -->| resolved=false", "cart.go:20 Text of two||<!-- millhand:two -->| resolved=false",
@@ -112,8 +112,8 @@ func TestReviews(t *testing.T) {
 	}
 }
 
-// TestOwnLines has comments of others with a marker, which are not ours.
-func TestOwnLines(t *testing.T) {
+// TestLinesOfOthersWithAMarkerAreNotOwn has comments of others with a marker, which are not ours.
+func TestLinesOfOthersWithAMarkerAreNotOwn(t *testing.T) {
 	for _, kind := range kinds {
 		p, pr := reviewing(t, kind)
 		p.AddNote(forgetest.Note{Repo: "Acme/web", Number: 1, Kind: forgetest.LineNote, Author: "ada", Path: "cart.go", Line: 2, Body: forge.Marked("Mine", "one")})

@@ -8,8 +8,8 @@ import (
 	"github.com/millhand/millhand/internal/testing/gittest"
 )
 
-// TestBeyond compares with git log --not.
-func TestBeyond(t *testing.T) {
+// TestBeyondAgreesWithGitLog compares with git log --not.
+func TestBeyondAgreesWithGitLog(t *testing.T) {
 	s := gittest.NewSandbox(t)
 	commit := func(message string) {
 		s.Write(message, message)

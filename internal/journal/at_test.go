@@ -65,7 +65,7 @@ func ids(s *State) string {
 	return strings.Join(all, " ")
 }
 
-func TestPoint(t *testing.T) {
+func TestAPointHasTheMessagesUpToIt(t *testing.T) {
 	s := file(t, nil)
 	for _, c := range []struct {
 		id, messages, tree, prompt string
@@ -121,7 +121,7 @@ func written(t *testing.T, entries []Entry) []byte {
 	return b.Bytes()
 }
 
-func TestAfterTurn(t *testing.T) {
+func TestAfterTurnHasTheMessagesUpToIt(t *testing.T) {
 	s := file(t, nil)
 	if got := s.TurnNumbers(); !slices.Equal(got, []int{1, 2, 3, 5}) {
 		t.Errorf("turns %v", got)

@@ -104,7 +104,7 @@ func closedGate(t *testing.T) *Gate {
 	return g
 }
 
-func TestGateOpens(t *testing.T) {
+func TestAGateOpensIfTheProviderResponds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, err := range map[string]error{
 			"a response":         nil,

@@ -243,7 +243,7 @@ func TestRateDropsToAcceptedRate(t *testing.T) {
 	}
 }
 
-func TestRatesDouble(t *testing.T) {
+func TestARateDoublesUpToItsKnee(t *testing.T) {
 	p := LimitPolicy{Doubling: time.Second, Probing: 30 * time.Second, Widest: time.Minute}
 	start := time.Unix(1e9, 0)
 	for _, knee := range []float64{0, 240} {

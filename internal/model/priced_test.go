@@ -18,7 +18,7 @@ type fixed struct {
 
 func (f fixed) Stream(context.Context, Request, func(Delta)) (Response, error) { return f.resp, f.err }
 
-func TestPriced(t *testing.T) {
+func TestOnlyKnownPricesAreSet(t *testing.T) {
 	known := func(u money.Usage) (money.USD, bool) { return money.USD(u.Input) * money.Dollar / 100, true }
 	unknown := func(money.Usage) (money.USD, bool) { return 7, false }
 	broken := errors.New("broken")

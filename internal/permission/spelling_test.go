@@ -143,7 +143,7 @@ func TestMayCall(t *testing.T) {
 	}
 }
 
-func TestLocks(t *testing.T) {
+func TestLockedPathsAreThoseOfRulesAndNotTheirParents(t *testing.T) {
 	build, _ := Preset("build")
 	own := func(rules ...Rule) Profile {
 		p := build.Clone()

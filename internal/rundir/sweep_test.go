@@ -113,7 +113,7 @@ func TestSweepNeverRemovesADirectoryThatIsCreated(t *testing.T) {
 
 // A directory that is discarded has no name in its place any more, and is gone when the run ends, with
 // its write-protected directories.
-func TestDiscard(t *testing.T) {
+func TestADiscardedDirectoryIsRemovedWhenTheRunEnds(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	d := &Dir{now: time.Now}
 	if err := d.makeWork("r-00000001"); err != nil {

@@ -139,7 +139,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-func TestFixFor(t *testing.T) {
+func TestAMissingFeatureHasAFix(t *testing.T) {
 	new := facts{major: 6, minor: 8, landlock: 4}
 	with := func(change func(*facts)) facts { f := new; change(&f); return f }
 	tests := []struct {
@@ -164,7 +164,7 @@ func TestFixFor(t *testing.T) {
 	}
 }
 
-func TestToolchains(t *testing.T) {
+func TestAToolchainHasItsVariableUnlessTheUserSetIt(t *testing.T) {
 	home := t.TempDir()
 	for _, d := range []string{"/.pyenv", "/.cargo", "/go/bin"} {
 		if err := os.MkdirAll(home+d, 0o755); err != nil {

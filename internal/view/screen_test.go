@@ -57,7 +57,7 @@ func TestWidthsAreThoseOfTerminals(t *testing.T) {
 	}
 }
 
-func TestLiveLines(t *testing.T) {
+func TestLiveLinesFitTheTerminal(t *testing.T) {
 	for name, c := range map[string]struct {
 		cols, rows, jobs int
 		want             string

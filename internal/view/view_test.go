@@ -146,7 +146,7 @@ func TestCommandsAreAnnounced(t *testing.T) {
 }
 
 // After a silence the log prints what is running, and for how long.
-func TestHeartbeat(t *testing.T) {
+func TestAfterASilenceTheLogPrintsWhatIsRunning(t *testing.T) {
 	for _, json := range []bool{false, true} {
 		var out strings.Builder
 		l := console(&out, zerolog.InfoLevel)
@@ -175,9 +175,9 @@ func TestHeartbeat(t *testing.T) {
 	}
 }
 
-// TestFolds checks the log of each CI: it folds the output of a failed verify, in one operation and by itself, also
+// TestTheLogOfACIFoldsTheOutputOfAFailedVerify checks the log of each CI: it folds the output of a failed verify, in one operation and by itself, also
 // between lines of other jobs.
-func TestFolds(t *testing.T) {
+func TestTheLogOfACIFoldsTheOutputOfAFailedVerify(t *testing.T) {
 	at := time.Unix(1_700_000_000, 0)
 	const title = "0ms  a  turn 1             verify go test 5% failed, exit code 1 (2.0s)"
 	const output = "          | FAIL: ::error::x\n          | ## [error]y section_start: 1:z\n"
@@ -205,8 +205,8 @@ func TestFolds(t *testing.T) {
 	}
 }
 
-// TestUnknownCosts checks that no line has two costs that contradict each other.
-func TestUnknownCosts(t *testing.T) {
+// TestNoLineHasTwoCostsThatDiffer checks that no line has two costs that contradict each other.
+func TestNoLineHasTwoCostsThatDiffer(t *testing.T) {
 	spent := money.Dollar / 8
 	for want, costs := range map[string][]*money.USD{"unknown": {nil, nil}, "≥ $0.1250": {&spent, nil}, "$0.1250": {&spent}} {
 		var out strings.Builder
@@ -242,7 +242,7 @@ func TestColoursByVariables(t *testing.T) {
 	}
 }
 
-func TestSuggestedCommands(t *testing.T) {
+func TestTheSuggestedCommandShowsTheChanges(t *testing.T) {
 	changes := []event.Change{{Path: "a", Kind: "added"}}
 	for want, c := range map[string]struct {
 		start event.JobStart

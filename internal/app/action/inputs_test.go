@@ -216,7 +216,7 @@ func FuzzPrompt(f *testing.F) {
 	})
 }
 
-func TestKeyVariable(t *testing.T) {
+func TestAKeyHasTheVariableOfItsProvider(t *testing.T) {
 	for model, want := range map[string]string{
 		"": "OPENAI_API_KEY", "openai/gpt-5": "OPENAI_API_KEY", "anthropic/claude": "ANTHROPIC_API_KEY", "google/gemini": "GEMINI_API_KEY",
 		"azure/x": "AZURE_OPENAI_API_KEY", "openrouter/a/b": "OPENROUTER_API_KEY", "script:dir/model.yaml": "OPENAI_API_KEY", "my-house/x": "MY_HOUSE_API_KEY",

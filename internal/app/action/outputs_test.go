@@ -250,7 +250,7 @@ func TestReasonsAreAnnotatedOnce(t *testing.T) {
 	}
 }
 
-func TestLocation(t *testing.T) {
+func TestLocationsAreRelativeToTheCheckout(t *testing.T) {
 	for _, test := range []struct{ repository, file, want string }{
 		{"/repo", "m.yaml", "sub/m.yaml"},
 		{"/repo", "../m.yaml", "m.yaml"},

@@ -42,7 +42,7 @@ func TestTrustOf(t *testing.T) {
 	}
 }
 
-func TestActors(t *testing.T) {
+func TestOnlyWritersAndNamedActorsAreAdmitted(t *testing.T) {
 	ann, bot := Trust{Actor: "Ann"}, Trust{Actor: "dependabot[bot]", Bot: true}
 	writer := func(t Trust) Trust { t.Writer = true; return t }
 	for _, tt := range []struct {
@@ -83,7 +83,7 @@ func TestActors(t *testing.T) {
 	}
 }
 
-func TestTriggers(t *testing.T) {
+func TestAPhraseTriggersOnlyWhereItWasWritten(t *testing.T) {
 	for _, tt := range []struct {
 		payload string
 		want    bool

@@ -11,7 +11,7 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-func TestPatience(t *testing.T) {
+func TestAModelWithAFallbackWaitsLess(t *testing.T) {
 	s := newSet(&tasks.Plan{Providers: map[string]tasks.Provider{
 		"short": {Retry: tasks.Retry{MaxWait: 30 * time.Second}},
 		"long":  {Retry: tasks.Retry{MaxWait: time.Hour, FallbackAfter: 2 * time.Hour}},

@@ -7,7 +7,7 @@ import (
 )
 
 // What AWS and Google Cloud serve is called with their logins, or a key that is named.
-func TestClouds(t *testing.T) {
+func TestModelsOfCloudsAreCalledWithTheirLogins(t *testing.T) {
 	const sonnet = "anthropic.claude-sonnet-4-5-20250929-v1:0"
 	bedrock := func(model, options string) string {
 		return `{"model": "amazon-bedrock/` + model + `", "provider": {"amazon-bedrock": {"options": {` + options + `}}}}`

@@ -240,7 +240,7 @@ func TestAnErrorThatAServerLogsIsReported(t *testing.T) {
 	}
 }
 
-func TestSettings(t *testing.T) {
+func TestServersGetTheSettingsOfTheirSections(t *testing.T) {
 	for _, tt := range []struct{ initialization, sections, want string }{
 		{``, `{"items":[{"section":"css"},{}]}`, `[{},{}]`},
 		{`null`, `{"items":[{"section":"a.b"}]}`, `[{}]`},
@@ -333,7 +333,7 @@ func TestStubbornServersAreKilled(t *testing.T) {
 	}
 }
 
-func TestQueries(t *testing.T) {
+func TestQueriesReturnLocationsAndEndWithTheirContext(t *testing.T) {
 	s := setUp(t, time.Minute, "")
 	s.write("a.txt", "AT b.txt\nplain\n")
 	b := uriOf(s.path("b.txt"))

@@ -135,7 +135,7 @@ func TestPatternsMatch(t *testing.T) {
 	}
 }
 
-func TestBases(t *testing.T) {
+func TestBasesAreWhereAPatternStarts(t *testing.T) {
 	for pattern, want := range map[string][]string{
 		"*.md": {"."}, "docs/*.md": {"docs"}, "/etc/*": {"/etc"}, "/*": {"/"}, "{a/x*,/etc/y*}": {"a", "/etc"},
 		"a/{b,../..}/*": {"a/b", ".."}, "*/../../x/*": {"../x"}, "{*,a}/../../etc/*": {"../etc", "../etc"}, "**/../../x": {".."},

@@ -143,8 +143,8 @@ func TestLabelsAreAnObject(t *testing.T) {
 	}
 }
 
-// TestRequestsElsewhere gives the sender requests that it must not send, because it would add a token.
-func TestRequestsElsewhere(t *testing.T) {
+// TestTheSenderSendsNoRequestElsewhere gives the sender requests that it must not send, because it would add a token.
+func TestTheSenderSendsNoRequestElsewhere(t *testing.T) {
 	s, err := forge.NewSender(forge.Options{Kind: forge.GitHub, Server: "https://github.com", Token: func(context.Context, string) (string, error) { return "good-token", nil }})
 	if err != nil {
 		t.Fatal(err)

@@ -54,7 +54,7 @@ func of(t *testing.T, s *githubapptest.Server, change func(*settings)) *App {
 	return app
 }
 
-func TestTokens(t *testing.T) {
+func TestEachOwnerGetsATokenOfItsOwn(t *testing.T) {
 	s := serve(t, 0)
 	app := of(t, s, func(*settings) {})
 	for _, owner := range []string{"org-acme", "tess"} {
@@ -68,7 +68,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestRefusedTokensAreErrorsWithAReason(t *testing.T) {
 	stranger, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)
@@ -100,8 +100,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestOutages repeats requests that are lost or refused for a while, for a limited time.
-func TestOutages(t *testing.T) {
+// TestRequestsAreRepeatedForALimitedTime repeats requests that are lost or refused for a while, for a limited time.
+func TestRequestsAreRepeatedForALimitedTime(t *testing.T) {
 	var waits time.Duration // by which the clock of both is ahead
 	now := func() time.Time { return time.Now().Add(waits) }
 	s, err := githubapptest.New(now, nil)

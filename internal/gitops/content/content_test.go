@@ -79,7 +79,7 @@ func TestAttributesAgreeWithGit(t *testing.T) {
 	}
 }
 
-func TestReservedNames(t *testing.T) {
+func TestNamesThatSomeSystemReadsAsGitAreReserved(t *testing.T) {
 	for name, want := range map[string]bool{
 		".git": true, ".GIT": true, ".Git ": true, ".git...": true, ".git::$INDEX_ALLOCATION": true, "git~1": true, "GIT~1": true,
 		".g\u200cit": true, ".git\ufeff": true, ".gi\u202et": true, `a\.git`: true, `.git\x`: true,

@@ -141,7 +141,7 @@ func split(path string) (string, bool) {
 	return strings.CutSuffix(path, "/")
 }
 
-func TestOneLine(t *testing.T) {
+func TestALineIgnoresWhatGitIgnores(t *testing.T) {
 	for _, c := range lineCases {
 		t.Run(c.name, func(t *testing.T) {
 			m := New().Descend("", []byte(c.file))
@@ -153,7 +153,7 @@ func TestOneLine(t *testing.T) {
 	}
 }
 
-func TestNestedFiles(t *testing.T) {
+func TestANestedFileOverridesThoseAbove(t *testing.T) {
 	root := New(Parse([]byte("*.tmp\n/only\n")), Parse([]byte("!keep.tmp\n"))).
 		Descend(".", []byte("*.log\n/a/x\n"))
 	a := root.Descend("a", []byte("!b.log\n/y\nd/e\n"))

@@ -86,7 +86,7 @@ func TestConvertedPathsAreThoseOfGit(t *testing.T) {
 	}
 }
 
-func TestDirectoryLocation(t *testing.T) {
+func TestRulesOfDirectoriesAboveHoldBelow(t *testing.T) {
 	s := gittest.NewSandbox(t)
 	s.Write(".gitignore", "*.log\n/x/y/top\n", "x/.gitignore", "!keep.log\n/y/mid\n", "x/y/a", "1\n")
 	s.Symlink("x/y", "link")
@@ -149,7 +149,7 @@ func TestTrackedPathsAreThoseOfTheCommitAndTheIndex(t *testing.T) {
 	}
 }
 
-func TestThroughSymlinks(t *testing.T) {
+func TestThroughNamesEverySymlinkOfAPath(t *testing.T) {
 	s := gittest.NewSandbox(t)
 	s.Write("tools/lint/run", "1\n", "a", "1\n")
 	s.Symlink("tools", "bin")

@@ -30,9 +30,9 @@ const (
 	openItem   = `{"type":"reasoning","id":"rs_1","summary":[]}`
 )
 
-// TestPhases covers what becomes of messages with a phase: in the response, and in the next
+// TestAPhaseOfAMessageIsSentBack covers what becomes of messages with a phase: in the response, and in the next
 // request.
-func TestPhases(t *testing.T) {
+func TestAPhaseOfAMessageIsSentBack(t *testing.T) {
 	const plain = `{"content":"I will look.","role":"assistant","phase":"commentary"},{"arguments":"{}","call_id":"call_1","name":"list","type":"function_call"}`
 	tests := []struct {
 		name            string

@@ -298,7 +298,7 @@ func TestStreamsWithOtherContentTypeAreAccepted(t *testing.T) {
 	}
 }
 
-func TestUsage(t *testing.T) {
+func TestUsageIsReadFromEachForm(t *testing.T) {
 	usd := func(v float64) *money.USD {
 		usd, _ := money.FromFloat(v)
 		return &usd

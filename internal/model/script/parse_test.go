@@ -100,7 +100,7 @@ turns:
 	}
 }
 
-func TestScriptedErrors(t *testing.T) {
+func TestAScriptedErrorHasItsClass(t *testing.T) {
 	tests := []struct {
 		text string
 		want model.Error

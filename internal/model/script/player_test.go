@@ -99,7 +99,7 @@ func TestPlayersOfOneScriptAreIndependent(t *testing.T) {
 	}
 }
 
-func TestExpectations(t *testing.T) {
+func TestAFailedExpectationNamesItsTurn(t *testing.T) {
 	user, assistant, tool := model.User, model.Assistant, model.ToolRole
 	message := func(role model.Role, text string) model.Message { return model.Message{Role: role, Text: text} }
 	tests := []struct {

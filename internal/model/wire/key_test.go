@@ -11,7 +11,7 @@ import (
 )
 
 // A command for the key that the machine refuses to start does not make the key a wrong one.
-func TestNoKey(t *testing.T) {
+func TestACommandThatTheMachineRefusesIsNoWrongKey(t *testing.T) {
 	for err, want := range map[error]model.ErrorClass{
 		errors.New("exit code 1"):               model.ClassAuth,
 		&proc.MachineError{Err: syscall.EAGAIN}: model.ClassMachine,

@@ -123,7 +123,7 @@ func TestInvalidHosts(t *testing.T) {
 	}
 }
 
-func TestPublic(t *testing.T) {
+func TestOnlyAddressesOfTheInternetArePublic(t *testing.T) {
 	for ip, want := range map[string]bool{
 		"1.1.1.1": true, "93.184.216.34": true, "2606:4700::1111": true, "172.15.0.1": true, "172.32.0.1": true, "100.63.0.1": true, "100.128.0.1": true,
 		"0.0.0.0": false, "10.0.0.1": false, "127.0.0.1": false, "127.255.0.1": false, "169.254.169.254": false, "172.16.0.1": false, "172.31.255.255": false,
@@ -141,7 +141,7 @@ func TestPublic(t *testing.T) {
 }
 
 // A denial has the reason and which entry allows the host: with it the same is allowed.
-func TestDenials(t *testing.T) {
+func TestADenialNamesTheEntryThatAllowsTheHost(t *testing.T) {
 	tests := []struct {
 		public     bool
 		entries    []string

@@ -9,7 +9,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 )
 
-func TestStem(t *testing.T) {
+func TestTheStemIsTheProgramWithItsSubcommand(t *testing.T) {
 	for command, want := range map[string]string{
 		"":                        "",
 		"ls -la":                  "ls",
@@ -35,7 +35,7 @@ func TestStem(t *testing.T) {
 	}
 }
 
-func TestCandidates(t *testing.T) {
+func TestCandidatesAreFromWideToNarrow(t *testing.T) {
 	for _, c := range []struct {
 		need permission.Request
 		want []string

@@ -57,7 +57,7 @@ func texts(rules []suggest.Rule) []string {
 	return out
 }
 
-func TestRules(t *testing.T) {
+func TestSuggestedRulesAllowWhatWasUsedOnly(t *testing.T) {
 	for name, c := range map[string]struct {
 		used, denied []string
 		extends      string

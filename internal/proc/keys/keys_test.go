@@ -67,7 +67,7 @@ func TestConcurrentRequestsShareOneKey(t *testing.T) {
 	s.Reject(ctx, "key-1")
 }
 
-func TestFailures(t *testing.T) {
+func TestAFailedCommandIsAnErrorWithoutTheKey(t *testing.T) {
 	for script, want := range map[string]string{
 		"echo secret-key; echo no login >&2; exit 3": "key_command bash failed, exit code 3: no login",
 		"true":                                 "read the output of key_command bash: it is empty",
@@ -86,7 +86,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-func TestFile(t *testing.T) {
+func TestAFileIsReadForEachRequest(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	s := FromFile(file, time.Now, func(string) {})
 	if _, err := s.Key(t.Context()); !errors.Is(err, os.ErrNotExist) {

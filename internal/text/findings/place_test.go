@@ -12,7 +12,7 @@ import (
 
 const patch = "@@ -1,4 +1,5 @@\n package cart\n-var A = 1\n+var A = 2\n+}\n }\n // end\n@@ -20 +21,2 @@\n return\n+// more\n\\ No newline at end of file\n"
 
-func TestPlace(t *testing.T) {
+func TestFindingsArePlacedOnLinesOfTheDiff(t *testing.T) {
 	file := strings.Split("package cart\nvar A = 2\n}\n}\n// end\n6\n7\n8\n9\n10\n11\n12\n13\n14\n15\n16\n17\n18\n19\n20\nreturn\n// more", "\n")
 	moved := append([]string{"// Copyright"}, file...)
 	diffs := []Diff{{"old.go", "cart.go", unidiff.Shown(patch)}, {"b.png", "b.png", nil}}

@@ -131,8 +131,8 @@ func TestFitted(t *testing.T) {
 	}
 }
 
-// TestLongTexts limits the time and the size of results of the worst texts.
-func TestLongTexts(t *testing.T) {
+// TestLongTextsNeedLimitedTimeAndSpace limits the time and the size of results of the worst texts.
+func TestLongTextsNeedLimitedTimeAndSpace(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and run without -short")
 	}

@@ -7,7 +7,7 @@ import (
 	"unicode/utf16"
 )
 
-func TestWide(t *testing.T) {
+func TestTextsInUTF16AreRecognized(t *testing.T) {
 	const text = "é token = abc-123\r\n\u4e16 next"
 	encode := func(order binary.ByteOrder, mark bool) string {
 		units := utf16.Encode([]rune(text))

@@ -2,7 +2,7 @@ package textcut
 
 import "testing"
 
-func TestPlain(t *testing.T) {
+func TestPlainTextHasNoControlCharacters(t *testing.T) {
 	for text, want := range map[string]string{
 		"fix: a\n\n\tb é 日 👩‍💻":                           "fix: a\n\n\tb é 日 👩‍💻",
 		"x\x1b]0;evil\x07\x1b[2J y":                       "x y",

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestShown(t *testing.T) {
+func TestShownLinesHaveTheNumbersOfBothFiles(t *testing.T) {
 	for name, tt := range map[string]struct {
 		hunks string
 		want  string // OLD,NEW:TEXT of each line

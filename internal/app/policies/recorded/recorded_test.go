@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestRelative(t *testing.T) {
+func TestPathsBelowTheWorkspaceBecomeRelative(t *testing.T) {
 	for _, c := range []struct{ input, want string }{
 		{`{"filePath":"/w/a/src/x.go"}`, `{"filePath":"src/x.go"}`},
 		{`{"path":"/w/a"}`, `{"path":"."}`},
