@@ -385,8 +385,7 @@ func TestSessionCountsPrunesAndCompactions(t *testing.T) {
 	}
 }
 
-// TestAResumedJobHasOnlyThePhasesOfItsLastProcess reports the phases of the last process of a run, with their times.
-func TestOneJob(t *testing.T) {
+func TestTheReportOfOneJobIsThatOfAll(t *testing.T) {
 	var f report.Fold
 	for _, e := range []event.Event{reporttest.Planned("a", "b"), reporttest.Started("a"), reporttest.TurnEnded("s", 1, reporttest.Costs(0.5)), reporttest.JobEnded("a", event.JobEnd{Outcome: event.Passed, Turns: 1, CostUSD: reporttest.Costs(0.5)})} {
 		f.Emit(e)
@@ -403,6 +402,7 @@ func TestOneJob(t *testing.T) {
 	}
 }
 
+// TestAResumedJobHasOnlyThePhasesOfItsLastProcess reports the phases of the last process of a run, with their times.
 func TestAResumedJobHasOnlyThePhasesOfItsLastProcess(t *testing.T) {
 	phase := func(kind event.Type, name string, ms int64) event.Event {
 		return event.Event{Type: kind, Job: "a", Phase: &event.Phase{Name: name, ElapsedMS: ms}}
@@ -466,7 +466,7 @@ func TestReportIsMadeOnce(t *testing.T) {
 }
 
 // At the end of a run, its reports are written again if the run fails meanwhile.
-func TestFinalReport(t *testing.T) {
+func TestReportsAreWrittenAgainIfTheRunFailsMeanwhile(t *testing.T) {
 	events := []event.Event{
 		reporttest.Planned("a", "b", "c"), reporttest.Started("a"), reporttest.Called("s", 1, "x", event.CallCompleted), reporttest.TurnEnded("s", 1, reporttest.Costs(0.5)),
 		reporttest.JobEnded("a", event.JobEnd{Outcome: event.Passed, Turns: 1, CostUSD: reporttest.Costs(0.5)}), reporttest.Started("b"), reporttest.RunEnded(event.Cancelled, event.ExitInterrupt),

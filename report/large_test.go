@@ -15,7 +15,7 @@ import (
 )
 
 // The stored stream of a run of many jobs has the reports of its live events, also where events of jobs follow their end.
-func TestLargeRuns(t *testing.T) {
+func TestAStoredLargeRunHasTheReportsOfItsLiveEvents(t *testing.T) {
 	plan := func(model string) event.Event {
 		run := &event.Run{ID: "r"}
 		for i := range report.ManyJobs {

@@ -9,7 +9,7 @@ import (
 )
 
 // A job whose calls can't be read again is an error of formats that have them.
-func TestDamagedJobs(t *testing.T) {
+func TestAJobWhoseCallsCannotBeReadAgainIsAnErrorOfFormats(t *testing.T) {
 	f := Fold{Compact: true}
 	for _, e := range []event.Event{
 		{Type: event.RunStarted, Run: &event.Run{ID: "r", Jobs: []event.PlannedJob{{ID: "a"}}}},
@@ -39,7 +39,7 @@ func TestDamagedJobs(t *testing.T) {
 }
 
 // Events of a job that can't be read again are its result.
-func TestDamagedEvents(t *testing.T) {
+func TestAJobWhoseEventsCannotBeReadAgainIsAnError(t *testing.T) {
 	f := Fold{Compact: true}
 	for _, e := range []event.Event{
 		{Type: event.RunStarted, Run: &event.Run{ID: "r", Jobs: []event.PlannedJob{{ID: "a"}}}},

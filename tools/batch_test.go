@@ -33,7 +33,7 @@ func TestBatchReturnsTheResultOfEachCall(t *testing.T) {
 	}
 }
 
-func TestBatchLimits(t *testing.T) {
+func TestABatchCutsItsLargeResultsOnly(t *testing.T) {
 	s := tooltest.SetUp(t, "readonly", map[string]string{"small.txt": "small\n", "large.txt": strings.Repeat(strings.Repeat("x", 99)+"\n", 400), "long.txt": strings.Repeat("x\n", 1900)})
 	s.Equip(tooltest.WithBatch)
 	s.Want(s.Call("batch", tooltest.BatchOf()), tools.Failed, "tool_calls is empty; specify at least one call")
@@ -57,7 +57,7 @@ func TestBatchLimits(t *testing.T) {
 	}
 }
 
-func TestFairShare(t *testing.T) {
+func TestSharesOfABatchFillItsRoom(t *testing.T) {
 	for _, tt := range []struct {
 		sizes []int
 		room  int

@@ -48,7 +48,7 @@ func TestExternalToolsAreDeniedByDefault(t *testing.T) {
 	}
 }
 
-func TestExternalResults(t *testing.T) {
+func TestResultsOfExtensionsAreBounded(t *testing.T) {
 	var picture bytes.Buffer
 	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 2, 2))); err != nil {
 		t.Fatal(err)

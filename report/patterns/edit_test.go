@@ -57,7 +57,7 @@ func TestShapes(t *testing.T) {
 }
 
 // Names of variables do not matter, and what is done to them does.
-func TestEqualShapes(t *testing.T) {
+func TestNamesOfVariablesDoNotMatterToShapes(t *testing.T) {
 	for _, tt := range []struct {
 		a, b  string
 		equal bool

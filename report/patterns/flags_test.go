@@ -34,7 +34,7 @@ func patchOf(file, lines string) string {
 	return fmt.Sprintf("diff --git a/%s b/%s\n--- a/%s\n+++ b/%s\n@@ -1,%d +1,%d @@\n%s\n", file, file, file, file, before, after, lines)
 }
 
-func TestReasons(t *testing.T) {
+func TestRiskyEditsHaveAReason(t *testing.T) {
 	for _, tt := range []struct{ patch, want string }{
 		{patchOf("a.go", "-a()\n+b()"), ""},
 		{patchOf("a.go", "-\tos.WriteFile(n, b, 0644)\n+\tos.WriteFile(n, b, 0o777)"), "modes a.go:1 0644 → 0777"},

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestTokens(t *testing.T) {
+func TestTokensAreThoseOfTheLanguage(t *testing.T) {
 	for _, tt := range []struct{ file, text, want string }{
 		{"a.go", "b, err := os.ReadFile(p) // why", "b , err := os.ReadFile ( p ) <comment>"},
 		{"a.go", "x := `a\nb` + \"c\\\"d\" /* e\nf */ + 0o644", "x := <string> + <string> <comment> + 0o644"},
@@ -72,7 +72,7 @@ func TestImportsAreRecognized(t *testing.T) {
 	}
 }
 
-func TestDirectives(t *testing.T) {
+func TestDirectivesAreFoundInComments(t *testing.T) {
 	for line, want := range map[string]string{
 		"x() //nolint:errcheck":                 "[nolint]",
 		"x() // #nosec G304":                    "[#nosec]",

@@ -28,7 +28,7 @@ func (r *recorded) unread(_ *unidiff.File, line int, what string) {
 	fmt.Fprintf(r, "unread %d %s\n", line, what)
 }
 
-func TestPatches(t *testing.T) {
+func TestPatchesAreReadInBlocks(t *testing.T) {
 	for name, tt := range map[string]struct{ patch, want string }{
 		"blocks": {
 			"diff --git a/a b/a\nindex 1..2 100644\n--- a/a\n+++ b/a\n@@ -1,4 +1,4 @@ x\n-one\n+ONE\n two\n--- three\n+++ THREE\n four\n",

@@ -72,7 +72,7 @@ func hostile(kind string) string {
 }
 
 // Large patches are read in time that is linear in their size, and their jobs are listed.
-func TestHostilePatches(t *testing.T) {
+func TestJobsOfHostilePatchesAreListed(t *testing.T) {
 	for _, kind := range []string{"one line", "long block", "replacement", "quotes", "binary", "names", "octal", "nolint", "many headers"} {
 		t.Run(kind, func(t *testing.T) {
 			r := collect(hostile(kind), "", "")

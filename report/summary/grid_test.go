@@ -153,7 +153,7 @@ func TestOverviewIsBounded(t *testing.T) {
 	}
 }
 
-func TestFailed(t *testing.T) {
+func TestFailedListsTheRepositoriesOfJobsThatDidNotPass(t *testing.T) {
 	const title = "# The repositories of jobs that did not pass: a list for `repos: [{file: ...}]`.\n"
 	skipped := func(code event.Code) event.JobEnd { return event.JobEnd{Outcome: event.Skipped, Code: code} }
 	for name, c := range map[string]struct {

@@ -61,7 +61,7 @@ func TestInvalidVariables(t *testing.T) {
 }
 
 // With gRPC an endpoint may be a target without a scheme, over TLS unless OTEL_EXPORTER_OTLP_INSECURE is set.
-func TestTargets(t *testing.T) {
+func TestATargetOfGRPCNeedsNoScheme(t *testing.T) {
 	for target, valid := range map[string]bool{
 		"collector:4317": true, "unix:///run/otel.sock": true, "dns:///collector:4317": true, "https://collector": true,
 		"collector": false, "ftp://collector": false, "http://": false, "": false,

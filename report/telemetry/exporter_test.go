@@ -57,7 +57,7 @@ func serveGRPC(t *testing.T, c *telemetrytest.Collector, options ...grpc.ServerO
 }
 
 // The exporter sends what Write writes, below the parent that the caller's trace has.
-func TestExport(t *testing.T) {
+func TestTheExporterSendsWhatWriteWrites(t *testing.T) {
 	for _, test := range []struct{ protocol, compression string }{
 		{"", "none"}, {"http/protobuf", "gzip"}, {"http/json", "none"}, {"http/json", "gzip"}, {"grpc", "none"}, {"grpc", "gzip"},
 	} {
@@ -96,7 +96,7 @@ func TestExport(t *testing.T) {
 }
 
 // What a busy server did not accept is sent again, also at the end of the run.
-func TestBusy(t *testing.T) {
+func TestWhatABusyServerDidNotAcceptIsSentAgain(t *testing.T) {
 	for _, protocol := range []string{"http/protobuf", "http/json", "grpc"} {
 		c := &telemetrytest.Collector{Status: func(n int, _ *http.Request) int {
 			if n <= 2 {
@@ -144,7 +144,7 @@ func TestACollectorThatIsReachedLaterGetsAllSpans(t *testing.T) {
 }
 
 // No number of jobs waits for a collector.
-func TestFullQueue(t *testing.T) {
+func TestNoNumberOfJobsWaitsForACollector(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -164,7 +164,7 @@ func TestFullQueue(t *testing.T) {
 }
 
 // A failure is a warning without credentials; it does not prevent other requests.
-func TestFailures(t *testing.T) {
+func TestAFailureIsAWarningWithoutCredentials(t *testing.T) {
 	closed := httptest.NewServer(http.NotFoundHandler())
 	closed.Close()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
@@ -218,7 +218,7 @@ func TestFailures(t *testing.T) {
 
 // A signal ends the wait at the end of a run. One that has ended the run does not prevent that
 // its spans are sent.
-func TestSignal(t *testing.T) {
+func TestASignalEndsTheWaitForACollector(t *testing.T) {
 	hanging := make(chan struct{}, 10) // one for each request; only the first is waited for
 	c, fold := &telemetrytest.Collector{}, withSubagent()
 	addresses := []string{serve(t, c), serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -251,7 +251,7 @@ func TestSignal(t *testing.T) {
 }
 
 // Without a configuration New returns nil.
-func TestNothing(t *testing.T) {
+func TestWithoutAnEndpointNothingIsSent(t *testing.T) {
 	const endpoint = "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1"
 	for _, list := range [][]string{
 		{},
@@ -269,7 +269,7 @@ func TestNothing(t *testing.T) {
 }
 
 // One signal may be sent alone.
-func TestSignals(t *testing.T) {
+func TestSpansOrMetricsMayBeSentAlone(t *testing.T) {
 	for _, test := range []struct {
 		list           []string
 		spans, metrics bool

@@ -184,7 +184,7 @@ func TestTextsAreNotExported(t *testing.T) {
 }
 
 // The spans of calls with an equal id, and of equal names in other runs and jobs, differ.
-func TestIDs(t *testing.T) {
+func TestSpansOfDifferentCallsHaveDifferentIDs(t *testing.T) {
 	r := withSubagent().Report()
 	other := withSubagent().Report()
 	other.Run.ID = "r2"

@@ -60,7 +60,7 @@ func issue(t *testing.T, dir, name string, parent *tls.Certificate) *tls.Certifi
 }
 
 // A collector may have a certificate of a private authority, and require one of the client.
-func TestCertificates(t *testing.T) {
+func TestACollectorMayRequireACertificateOfTheClient(t *testing.T) {
 	dir := t.TempDir()
 	ca := issue(t, dir, "ca", nil)
 	pool := x509.NewCertPool()

@@ -237,7 +237,7 @@ func TestRebaseWithoutAPrompt(t *testing.T) {
 }
 
 // Jobs that are not continued need little memory, and have the same cost, attempts and commits.
-func TestSettledJobs(t *testing.T) {
+func TestJobsThatAreNotContinuedNeedLittleMemory(t *testing.T) {
 	for name, settles := range map[string]bool{"published": true, "passed": true, "failed": true, "skipped": true, "stopped": false, "killed in a turn": false, "forked": false} {
 		past := pastOf(t, name)
 		run, err := Decide(past, Order{})

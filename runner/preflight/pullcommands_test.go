@@ -22,7 +22,7 @@ func changesOf(below string, paths ...string) headChanges {
 	}}
 }
 
-func TestChangedProgram(t *testing.T) {
+func TestAChangedFileIsFoundInTheCommandOfAProgram(t *testing.T) {
 	all := []string{"guard.sh", "tools/lint/main.js", "docs/a b.md", "sub/Makefile", "out"}
 	for _, tt := range []struct {
 		command []string
@@ -56,7 +56,7 @@ func TestChangedProgram(t *testing.T) {
 }
 
 // Directories of changed files are not programs: commands get them as arguments.
-func TestChangedCommand(t *testing.T) {
+func TestADirectoryOfChangedFilesIsNoProgram(t *testing.T) {
 	for line, want := range map[string]string{
 		"go test ./tools/...": "", "eslint tools": "", "sh check.sh": "check.sh", "npm ci && npm test": "package.json", "bin/lint.js": "tools/lint.js", "true": "",
 	} {

@@ -55,7 +55,7 @@ func TestPatternsAreHarmless(t *testing.T) {
 	}
 }
 
-func TestAnnotated(t *testing.T) {
+func TestPatternsAreAddedOnceToADescription(t *testing.T) {
 	body := Facts{Run: "1", Task: "t"}.Body("${{ patterns }}")
 	once, changed := annotated(body, "- one")
 	if !changed || !strings.Contains(once, "<!-- millhand:patterns -->\n- one\n<!-- /millhand:patterns -->") {

@@ -195,7 +195,7 @@ func FuzzDecide(f *testing.F) {
 }
 
 // What an earlier process has left is allowed again by what the task allowed then, and by the policies of now.
-func TestAgain(t *testing.T) {
+func TestRequestsThatWereLeftAreDecidedAgain(t *testing.T) {
 	rules := tasks.Requests{Labels: []string{"bug", "area/*"}, MaxLabels: 2, MaxIssues: 1, TitlePrefix: "[bot] ", MaxComments: 1}
 	all := Decide(rules, []event.ForgeRequest{label("bug"), label("area/a"), label("wontfix"), issue("a"), comment("secret-4711")}, nil, clean)
 	all[0].Outcome = event.RequestDone

@@ -10,7 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/text/schema"
 )
 
-func TestVerdicts(t *testing.T) {
+func TestAnAcceptanceWithObjectionsIsARejection(t *testing.T) {
 	long := strings.Repeat("o", 3000)
 	for message, want := range map[string]struct {
 		verdict    event.Verdict

@@ -309,7 +309,7 @@ func TestFullDiskIsReported(t *testing.T) {
 	}
 }
 
-func TestReleaseSite(t *testing.T) {
+func TestReleaseRemovesTheTreeUnlessItsWorkIsNotSaved(t *testing.T) {
 	for name, c := range map[string]struct {
 		unkept, keep, there, warned bool
 	}{

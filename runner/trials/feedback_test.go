@@ -36,7 +36,7 @@ func TestPromptsAndListsAreBounded(t *testing.T) {
 }
 
 // A command is flaky if it both passed and failed on the same files.
-func TestDifferingResults(t *testing.T) {
+func TestACommandThatPassedAndFailedDiffers(t *testing.T) {
 	for want, all := range map[bool][][]bool{true: {{true, false}, {false, false, true}}, false: {{}, {true}, {true, true}, {false, false}}} {
 		for _, results := range all {
 			if got := differ(results); got != want {

@@ -19,7 +19,7 @@ const chain = head + `tasks:
   - {id: c, prompt: p, matrix: {x: [0, 1, 2, 3], y: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]}}
 `
 
-func TestSelection(t *testing.T) {
+func TestSelectedJobsKeepTheirOrder(t *testing.T) {
 	manifest := head + "tasks: [{id: a, prompt: p, matrix: {k: [1, 2, 3, 4, 5, 6]}}, {id: b, prompt: p}]"
 	for _, tt := range []struct {
 		name string

@@ -14,7 +14,7 @@ import (
 )
 
 // A short form and the mapping that it stands for are the same plan, and both are in the schema.
-func TestShortForms(t *testing.T) {
+func TestAShortFormIsThePlanOfItsMapping(t *testing.T) {
 	files := map[string]string{"one/.git/": "", "two/.git/": ""}
 	valid := compiled(t, manifest.JSONSchema())
 	load := func(text string) string {

@@ -50,8 +50,8 @@ func machineDir(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// TestInputs compares what plans use of a machine.
-func TestInputs(t *testing.T) {
+// TestAPlanOfItsInputsIsTheSamePlan compares what plans use of a machine.
+func TestAPlanOfItsInputsIsTheSamePlan(t *testing.T) {
 	for name, of := range map[string]struct {
 		manifest  string
 		overrides tasks.Overrides

@@ -106,7 +106,7 @@ func TestSearchesReportSkippedFiles(t *testing.T) {
 
 // Directories that a rule opens: their files are told under the names by which
 // they can be read, and the read rules hold there too.
-func TestSearchesOutside(t *testing.T) {
+func TestReadRulesHoldInOpenedDirectories(t *testing.T) {
 	s := tooltest.SetUp(t, "readonly", nil)
 	s.Put("../work-beside/.env", "s3cret key\n")
 	s.Put("../work-beside/sub/b.txt", "no s3cret\n")

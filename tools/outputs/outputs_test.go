@@ -83,7 +83,7 @@ func TestBound(t *testing.T) {
 	}
 }
 
-func TestTruncationNotice(t *testing.T) {
+func TestTheNoticeNamesTheFileWithTheFullOutput(t *testing.T) {
 	s := Store{Dir: outputsIn(t, t.TempDir()), Limits: Limits{Bytes: 4}}
 	b := s.Bound("0123456789", "0123456789", false)
 	if want := "0123\n\n(output truncated: the last 6 bytes are omitted; full output saved to " + b.Path + ": use read with offset and limit, or grep)"; b.Text != want {

@@ -111,7 +111,7 @@ func TestHooksChangeResults(t *testing.T) {
 	}
 }
 
-func TestReportedMetadata(t *testing.T) {
+func TestMetadataAboveTheLimitsIsOmitted(t *testing.T) {
 	wide, deep := `{"a": "`+strings.Repeat("x", tool.MaxCustom)+`"}`, `{"a": `+strings.Repeat("[", tool.MaxCustomDepth)+strings.Repeat("]", tool.MaxCustomDepth)+`}`
 	for _, tt := range []struct {
 		tool, hook, want string

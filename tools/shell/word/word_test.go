@@ -56,7 +56,7 @@ func TestWordsAreDividedAndJoined(t *testing.T) {
 	}
 }
 
-func TestHomeDirectories(t *testing.T) {
+func TestOnlyKnownHomeDirectoriesAreReplaced(t *testing.T) {
 	for _, tt := range []struct {
 		x     Word
 		want  string
