@@ -71,7 +71,7 @@ func window(perMinute int) func() site {
 }
 
 // simulation is some jobs that make turns each, one after the other, at a site
-// that takes so long for an answer and for a refusal.
+// that takes so long for a response and for a refusal.
 type simulation struct {
 	site    func() site
 	jobs    int

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// countingModel is a model that gives one answer after the other: an error, or nil
+// countingModel is a model that gives one response after the other: an error, or nil
 // for a response. It counts.
 type countingModel struct {
 	errs []error

@@ -47,7 +47,7 @@ func wires() map[string]events {
 	}
 }
 
-// flooded opens a model whose answers begin with start, and go on with part
+// flooded opens a model whose responses start with start, and go on with part
 // until the client or n bytes end them.
 func flooded(t *testing.T, kind, start string, fragment []byte, n int, pause, quiet time.Duration, sample func()) model.Model {
 	t.Helper()

@@ -17,7 +17,7 @@ import (
 	"github.com/millhand/millhand/internal/testing/wiretest"
 )
 
-// TestOddUsageDoesNotFailTheResponse gives every wire invalid usage. The answer
+// TestOddUsageDoesNotFailTheResponse gives every wire invalid usage. The response
 // counts, and its usage is unknown.
 func TestOddUsageDoesNotFailTheResponse(t *testing.T) {
 	streams := map[string][]string{ // of good answers; U is the usage with I and O in it

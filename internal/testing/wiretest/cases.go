@@ -15,9 +15,9 @@ type Case struct {
 	Name       string
 	Fault      Fault
 	Wire       Wire             // the wire that it is for; "" is every one
-	Class      model.ErrorClass // of the failure; "" if the answer arrives as it was meant
-	Uncounted  bool             // the answer arrives, but without its usage
-	Renamed    bool             // the answer arrives, but with other ids of its calls
+	Class      model.ErrorClass // of the failure; "" if the response arrives as it was meant
+	Uncounted  bool             // the response arrives, but without its usage
+	Renamed    bool             // the response arrives, but with other ids of its calls
 	RetryAfter time.Duration    // what a failure asks for, if not 0
 	Hangs      bool             // nothing but a deadline ends the request
 	Body       bool             // not for pieces: it is too long, or not streamed
@@ -34,7 +34,7 @@ func CaseOf(name string) (Case, bool) {
 }
 
 // Refusals returns the responses by which a model refuses, on each
-// wire and in each form. They are no faults: a client takes them for answers with
+// wire and in each form. They are no faults: a client reads them as responses with
 // the finish [model.FinishFilter] and the text "I will not.".
 func Refusals() []Case {
 	refusal := func(w Wire, name string, events ...string) Case {
@@ -68,7 +68,7 @@ func Refusals() []Case {
 	}
 }
 
-// Cases returns every named fault. Those of streams suppose an answer with some
+// Cases returns every named fault. Those of streams suppose a response with some
 // text and at least one call.
 func Cases() []Case {
 	return slices.Concat(statuses(), disguises(), breaks(), framings(), oddities(Chat, chatOddities()), oddities(Messages, messagesOddities()), oddities(Responses, responsesOddities()))
@@ -167,7 +167,7 @@ func insertion(name string, class model.ErrorClass, text string) Case {
 	}}}
 }
 
-// held keeps the connection open behind the stream: what ends an answer, or fails
+// held keeps the connection open behind the stream: what ends a response, or fails
 // it, must end the reading.
 func held(c Case) Case {
 	c.Fault.Hold = true

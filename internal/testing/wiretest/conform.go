@@ -19,7 +19,7 @@ import (
 )
 
 // Open makes the model under test, at a base URL and with deadlines for the
-// head of an answer and for silence within it.
+// head of a response and for silence within it.
 type Open func(baseURL string, deadline time.Duration) model.Model
 
 // Conform runs what every adapter must pass: a script means the same on its
@@ -107,7 +107,7 @@ func converse(t *testing.T, m model.Model, n int) []outcome {
 	return outcomes
 }
 
-// next is how a conversation goes on after an answer.
+// next is how a conversation goes on after a response.
 func next(resp model.Response) []model.Message {
 	list := []model.Message{{Role: model.Assistant, Text: resp.Text, Reasoning: resp.Reasoning, Calls: resp.Calls, State: resp.State}}
 	for _, c := range resp.Calls {
@@ -235,7 +235,7 @@ func (c Case) conform(t *testing.T, open Open) {
 		if diff := c.check(want, got, err); diff != "" {
 			t.Errorf("in pieces of %d: %s", size, diff)
 		}
-		if c.Hangs { // its deadline is too short for an answer on a busy machine
+		if c.Hangs { // its deadline is too short for a response on a busy machine
 			m = open(base, longDeadline)
 		}
 		got, err = m.Stream(t.Context(), model.Request{}, nil)

@@ -32,7 +32,7 @@ func (w *typed) event(kind string, fields object) {
 	w.WriteString("\n\n")
 }
 
-// streamResponses returns the bytes of an answer on OpenAI's Responses.
+// streamResponses returns the bytes of a response on OpenAI's Responses.
 func streamResponses(req Request, turn *script.Turn, chunk int) []byte {
 	out := &typed{numbered: true}
 	response := func(status string) object {
@@ -129,7 +129,7 @@ func (w *typed) functionCall(index int, c model.ToolCall, chunk int) object {
 	return done
 }
 
-// streamMessages returns the bytes of an answer on Anthropic's Messages.
+// streamMessages returns the bytes of a response on Anthropic's Messages.
 func streamMessages(req Request, turn *script.Turn, chunk int) []byte {
 	out := &typed{}
 	start := object{"id": "msg_script", "type": "message", "role": "assistant", "model": req.Model, "content": []any{}, "stop_reason": nil, "stop_sequence": nil}

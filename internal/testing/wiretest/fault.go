@@ -15,7 +15,7 @@ type Fault struct {
 	Status int  // responds with this status, Header and Body; 200 is one too
 	Body   string
 
-	Header map[string]string // of the answer; with a Status, none sets Content-Type to application/json
+	Header map[string]string // of the response; with a Status, none sets Content-Type to application/json
 
 	// On the turn's stream of bytes:
 	Rewrite func([]byte) []byte // replaces it

@@ -46,7 +46,7 @@ type Recorded struct {
 	Response *model.Response  `json:"response,omitempty"`
 	Class    model.ErrorClass `json:"class,omitempty"`
 	Error    string           `json:"error,omitempty"`
-	// Next is the answer as it goes into the request after it, in the wire's form.
+	// Next is the response as it goes into the request after it, in the wire's form.
 	Next json.RawMessage `json:"next,omitempty"`
 }
 
@@ -99,7 +99,7 @@ func sampling() int {
 	return nightly.Count(7, 1, 1) // prime: no form of event is always split in the same positions
 }
 
-// asked is the conversation whose answer is recorded.
+// asked is the conversation whose response is recorded.
 func asked() model.Request {
 	return model.Request{Messages: []model.Message{{Role: model.User, Text: "go"}}}
 }
@@ -119,7 +119,7 @@ func outcomeOf(t *testing.T, m model.Model) Recorded {
 }
 
 // followed returns what stands behind the first message of the request that
-// follows an answer.
+// follows a response.
 func followed(t *testing.T, m model.Model, tape *Canned, resp model.Response, history string) json.RawMessage {
 	t.Helper()
 	req := asked()

@@ -114,7 +114,7 @@ func parse(w Wire, header http.Header, body []byte) (Request, error) {
 }
 
 // parseResponses reads OpenAI's items. What the model made in a row is one
-// answer.
+// response.
 func (r *Request) parseResponses() error {
 	var raw struct {
 		Model, Instructions string

@@ -57,7 +57,7 @@ type (
 	}
 )
 
-// stream returns the bytes of the answer to req. The usage is reported if the
+// stream returns the bytes of the response to req. The usage is reported if the
 // request asks for it and the turn states it.
 func stream(req Request, turn *script.Turn, chunk int) []byte {
 	switch req.Wire {

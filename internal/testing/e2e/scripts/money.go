@@ -34,10 +34,10 @@ func serversOf(ts *testscript.TestScript) *provided { return ts.Value(providedKe
 // the environment changes. How it fails is a fault by its
 // name in package wiretest, or
 //
-//	dies-N   its N-th answer breaks off in the middle, and it is gone for good
+//	dies-N   its N-th response breaks off in the middle, and it is gone for good
 //	stalls   its answers stop in the middle, and the connections stay
 //	greedy   it charges for more output than was asked for
-//	cuts-N   its N-th answer breaks off in the middle
+//	cuts-N   its N-th response breaks off in the middle
 func provide(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 || len(args) > 3 {
 		ts.Fatalf("usage: provider NAME FILE [FAULT]")

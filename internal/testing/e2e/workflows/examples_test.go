@@ -24,7 +24,7 @@ import (
 )
 
 // serveScript serves a script as an OpenAI endpoint and returns its base URL.
-// Before each answer it asks fault, which may also make the client wait.
+// Before each response it asks fault, which may also make the client wait.
 func serveScript(t *testing.T, turns string, fault func(int) wiretest.Fault) string {
 	t.Helper()
 	s, err := script.Parse([]byte(turns), "turns")
