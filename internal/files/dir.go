@@ -1,4 +1,4 @@
-// Package files writes files outside of workspaces.
+// Package files writes files outside of workspaces. It does not decide what is written, and knows no workspaces.
 //
 // There are two kinds of paths. One on the command line or in the environment is the user's own: an [Own] follows
 // symlinks and writes to devices and FIFOs. One that a manifest, a repository, a model or a server names is relative to

@@ -1,6 +1,6 @@
-// Package rundir owns the report directory of a run: its lock, the files of earlier
-// runs, writing events and reports, and listing and removing saved runs. Package
-// files is the open directory itself and knows nothing about runs.
+// Package rundir owns the report directory of a run: its lock, the files of earlier runs, writing events and
+// reports, and listing and removing saved runs. Package files is the open directory itself and knows nothing about
+// runs. It decides nothing about the run, and encodes no report itself: packages below report do.
 package rundir
 
 import (

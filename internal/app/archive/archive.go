@@ -1,5 +1,6 @@
-// Package archive lists the runs that are saved in a directory, and removes those that are no longer needed.
-// It reads the first and the last event of each run, and the totals of its report.
+// Package archive lists the runs that are saved in a directory, and removes those that are no longer needed. It
+// reads the first and the last event of each run, and the totals of its report. It does not change those that it
+// leaves.
 package archive
 
 import (

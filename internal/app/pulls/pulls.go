@@ -1,6 +1,7 @@
-// Package pulls publishes the jobs of a saved run and manages their pull requests. One table decides
-// what a verb means for a pull request in a state. It starts no session, and records nothing in the run but
-// what it publishes: the state of pull requests is that of their forges.
+// Package pulls publishes the jobs of a saved run and manages their pull requests. One table decides what a verb
+// means for a pull request in a state. It starts no session, and records nothing in the run but what it publishes:
+// the state of pull requests is that of their forges. After a run, [Annotate] adds what the jobs of the run have
+// in common to those of their pull requests that are open.
 package pulls
 
 import (

@@ -1,4 +1,5 @@
-// Package abandon waits for work that can't be interrupted no longer than until a context ends.
+// Package abandon waits for work that can't be interrupted no longer than until a context ends. It does not end
+// that work, which continues in a goroutine that nobody waits for.
 package abandon
 
 import "context"

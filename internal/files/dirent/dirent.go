@@ -1,5 +1,5 @@
-// Package dirent lists open directories, and describes their entries, without an allocation
-// for each entry.
+// Package dirent lists open directories, and describes their entries, without an allocation for each entry. It
+// neither opens directories nor descends into them.
 //
 // File.ReadDir of package os has less: its entries describe themselves by the path of the directory, which
 // may be another one by then, and those of an os.Root need an lstat each, although the kind is usually all

@@ -1,6 +1,6 @@
 // Package owner gives new files the owner of their directory, if this process is root and the directory belongs to
-// another user: as in a container whose checkout is that of the machine's user, who could not change
-// or remove them otherwise.
+// another user: as in a container whose checkout is that of the machine's user, who could not change or remove
+// them otherwise. In other processes it changes nothing.
 package owner
 
 import (

@@ -1,6 +1,6 @@
-// Package dataset converts the prices that the npm package @pydantic/genai-prices
-// publishes into the table of package prices, and downloads that package. What it
-// reads comes from a server: it is checked, and never evaluated.
+// Package dataset converts the prices that the npm package @pydantic/genai-prices publishes into the table of
+// package prices, and downloads that package. What it reads comes from a server: it is checked, and never
+// evaluated. It decides neither when prices are downloaded nor which ones apply.
 package dataset
 
 import (

@@ -1,4 +1,5 @@
-// Package clock waits for time to pass. What decides by time has a [Sleep], so that its tests need not wait.
+// Package clock waits for time to pass. What decides by time has a [Sleep], so that its tests need not wait. It
+// knows nothing of what is waited for.
 package clock
 
 import (

@@ -1,6 +1,6 @@
-// Package frontmatter reads the YAML frontmatter of a Markdown file: the text
-// between a first line of three hyphens and the next such line. Skills, agents
-// and commands are such files.
+// Package frontmatter reads the YAML frontmatter of a Markdown file: the text between a first line of three
+// hyphens and the next such line. Skills, agents and commands are such files. It does not know what their keys
+// mean.
 //
 // They come from untrusted repositories, so frontmatter is limited in size and
 // depth and must be plain: one mapping with unique keys, no anchors, aliases,
