@@ -5,6 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/patterns/compared"
 	"github.com/millhand/millhand/internal/app/shown"
 	"github.com/millhand/millhand/internal/app/world"
 )
@@ -16,6 +17,6 @@ func patternsCommand(w world.World) *cli.Command {
 		Name: "patterns", Usage: "Print the edits that repositories share, and the jobs to read", ArgsUsage: "RUN",
 		UsageText: "millhand report patterns 20260102-030405-1a2b3c4d",
 		Flags:     []cli.Flag{jsonFlag(&o.JSON, "Print one JSON document with all patterns")},
-		Action:    act(o.Parse, func(ctx context.Context) error { return shown.Patterns(ctx, w, *o) }),
+		Action:    act(o.Parse, func(ctx context.Context) error { return compared.Print(ctx, w, *o) }),
 	}
 }

@@ -38,7 +38,7 @@ func Patch(files fs.FS, j *report.Job) string {
 	if j.Patch == "" {
 		return ""
 	}
-	f, err := regularIn(files, j.Patch)
+	f, err := OpenFile(files, j.Patch)
 	if err != nil {
 		return ""
 	}
@@ -53,7 +53,7 @@ func sessionFile(s *report.Session) string { return path.Join("sessions", s.Name
 // conversation reads the journal of a session, and subtracts its size from what is left; nil if
 // it can't be read, or is too large.
 func conversation(files fs.FS, name string, left *int64) *journal.State {
-	f, err := regularIn(files, name)
+	f, err := OpenFile(files, name)
 	if err != nil {
 		return nil
 	}

@@ -108,8 +108,8 @@ func OpenEvents(dir string) (*os.File, error) {
 	return files.OpenRegular(filepath.Join(dir, "events.jsonl"), os.O_RDONLY, 0)
 }
 
-// regularIn opens a file of a run if it is regular: opening a FIFO waits.
-func regularIn(in fs.FS, name string) (fs.File, error) {
+// OpenFile opens a file of a run if it is regular: opening a FIFO waits.
+func OpenFile(in fs.FS, name string) (fs.File, error) {
 	name = path.Clean(name)
 	info, err := fs.Stat(in, name)
 	if err == nil && !info.Mode().IsRegular() {

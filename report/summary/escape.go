@@ -7,20 +7,6 @@ import (
 	"github.com/millhand/millhand/internal/text/printable"
 )
 
-// plain formats a text as one line for a terminal, without hidden characters.
-func plain(s string) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return ' '
-		case printable.Hidden(r):
-			return -1
-		}
-		return r
-	}, printable.Unstyled(s))
-	return printable.Disarm(strings.TrimSpace(s))
-}
-
 // markup escapes every special character of GitHub's Markdown. The zero-width spaces
 // break autolinks: mentions, references to issues, URLs.
 var markup = strings.NewReplacer(

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/report"
 )
 
@@ -241,13 +242,13 @@ func writeGrid(w io.Writer, g *grid) error {
 		fmt.Fprint(&rows, "\tOUTCOME")
 	} else {
 		for _, task := range g.tasks {
-			fmt.Fprint(&rows, "\t", plain(task))
+			fmt.Fprint(&rows, "\t", printable.Plain(task))
 		}
 	}
 	fmt.Fprintln(&rows, "\tCOST")
 	shown := min(len(g.rows), maxRows)
 	for _, row := range g.rows[:shown] {
-		row.writeText(&rows, plain(row.repo))
+		row.writeText(&rows, printable.Plain(row.repo))
 	}
 	(&gridRow{cells: g.columns, all: g.all}).writeText(&rows, "all")
 	if shown < len(g.rows) {

@@ -3,6 +3,7 @@ package summary
 import (
 	"fmt"
 
+	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/report/excerpt"
 )
@@ -46,6 +47,6 @@ func (s *shown) hunks(j *report.Job) {
 	s.facts("result", j.Hunks.Line())
 	s.facts("not tried", j.Hunks.Reason)
 	for _, n := range j.Hunks.Notes() {
-		fmt.Fprintf(s, "  %s: %s\n", n.What, plain(n.About))
+		fmt.Fprintf(s, "  %s: %s\n", n.What, printable.Plain(n.About))
 	}
 }

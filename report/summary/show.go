@@ -57,7 +57,7 @@ func (s *shown) title(text string) { fmt.Fprintf(s, "\n%s\n", s.paint(printable.
 
 // facts writes a line with a name, unless the value is empty.
 func (s *shown) facts(name, value string) {
-	if value = plain(value); value != "" {
+	if value = printable.Plain(value); value != "" {
 		fmt.Fprintf(s, "  %s %s\n", s.paint(printable.Aside, fmt.Sprintf("%-10s", name)), value)
 	}
 }
@@ -81,7 +81,7 @@ func outcomeStyle(passed bool) printable.Style {
 }
 
 func (s *shown) head(j *report.Job) {
-	fmt.Fprintf(s, "%s %s\n", s.paint(printable.Heading, "job "+plain(j.ID)), s.paint(outcomeStyle(j.Outcome == event.Passed || j.Outcome == event.Skipped), string(j.Outcome)))
+	fmt.Fprintf(s, "%s %s\n", s.paint(printable.Heading, "job "+printable.Plain(j.ID)), s.paint(outcomeStyle(j.Outcome == event.Passed || j.Outcome == event.Skipped), string(j.Outcome)))
 	s.facts("reason", j.Reason)
 	s.facts("code", string(j.ReasonCode))
 	model := j.Model
@@ -124,9 +124,9 @@ func (s *shown) message(j *report.Job) {
 		s.title(figures.Count(len(j.Findings().Findings), "finding"))
 		s.block(j.Findings().Summary, "")
 		for _, f := range j.Findings().Findings {
-			fmt.Fprintf(s, "  %s %s %s: %s\n", s.paint(outcomeStyle(false), string(f.Severity)), plain(f.Location()), f.Rule, plain(excerpt.Head(f.Message, maxShownLine)))
+			fmt.Fprintf(s, "  %s %s %s: %s\n", s.paint(outcomeStyle(false), string(f.Severity)), printable.Plain(f.Location()), f.Rule, printable.Plain(excerpt.Head(f.Message, maxShownLine)))
 			if f.Suggestion != "" {
-				fmt.Fprintf(s, "    %s\n", s.paint(printable.Aside, "suggestion: "+plain(excerpt.Head(f.Suggestion, maxShownLine))))
+				fmt.Fprintf(s, "    %s\n", s.paint(printable.Aside, "suggestion: "+printable.Plain(excerpt.Head(f.Suggestion, maxShownLine))))
 			}
 		}
 	case strings.TrimSpace(j.FinalMessage) != "":
@@ -140,9 +140,9 @@ func (s *shown) script(j *report.Job) {
 		return
 	}
 	s.title("script")
-	line := fmt.Sprintf("  %s %s, %s, %s", s.paint(outcomeStyle(j.Script.Reason == ""), j.Script.Outcome), plain(j.Script.File), j.Script.Exit(), figures.Duration(j.Script.ElapsedMS))
+	line := fmt.Sprintf("  %s %s, %s, %s", s.paint(outcomeStyle(j.Script.Reason == ""), j.Script.Outcome), printable.Plain(j.Script.File), j.Script.Exit(), figures.Duration(j.Script.ElapsedMS))
 	if j.Script.Reason != "" {
-		line += ": " + plain(j.Script.Reason)
+		line += ": " + printable.Plain(j.Script.Reason)
 	}
 	fmt.Fprintln(s, line)
 	if j.Script.Reason != "" && strings.TrimSpace(j.Script.Tail) != "" {
@@ -160,7 +160,7 @@ func (s *shown) verify(j *report.Job) {
 		if !passed {
 			result = "failed"
 		}
-		fmt.Fprintf(s, "  %s %s, %s, %s, %s\n", s.paint(outcomeStyle(passed), result), plain(name), when, exit, figures.Duration(ms))
+		fmt.Fprintf(s, "  %s %s, %s, %s, %s\n", s.paint(outcomeStyle(passed), result), printable.Plain(name), when, exit, figures.Duration(ms))
 		if show && strings.TrimSpace(output) != "" {
 			s.block(output, printable.Aside)
 		}
@@ -189,10 +189,11 @@ func (s *shown) denied(j *report.Job) {
 	}
 	s.title("denied")
 	for _, d := range j.Denied {
-		fmt.Fprintf(s, "  %s turn %d: %s %s, by %s\n", s.paint(printable.Bad, "denied"), d.Turn, plain(d.Tool), plain(excerpt.Head(jsonlayout.OneLine(d.Input), maxDetail)), plain(d.By(func(s string) string { return s })))
+		input, by := excerpt.Head(jsonlayout.OneLine(d.Input), maxDetail), d.By(func(s string) string { return s })
+		fmt.Fprintf(s, "  %s turn %d: %s %s, by %s\n", s.paint(printable.Bad, "denied"), d.Turn, printable.Plain(d.Tool), printable.Plain(input), printable.Plain(by))
 	}
 	for _, n := range j.Network {
-		fmt.Fprintf(s, "  %s %s, port %d: %s\n", s.paint(printable.Bad, "denied"), plain(n.Host), n.Port, plain(strings.TrimSuffix(n.Reason+"; "+n.Fix, "; ")))
+		fmt.Fprintf(s, "  %s %s, port %d: %s\n", s.paint(printable.Bad, "denied"), printable.Plain(n.Host), n.Port, printable.Plain(strings.TrimSuffix(n.Reason+"; "+n.Fix, "; ")))
 	}
 }
 
@@ -209,7 +210,7 @@ func (s *shown) calls(j *report.Job) {
 			about += ", " + m
 		}
 		fmt.Fprintf(s, "  %s %s %s %s %s\n", s.paint(printable.Aside, fmt.Sprintf("turn %2d", c.Turn)), s.paint(outcomeStyle(c.Status == event.CallCompleted), fmt.Sprintf("%-9s", c.Status)),
-			plain(c.Tool), plain(excerpt.Head(subject(c), maxDetail)), s.paint(printable.Aside, plain(about)))
+			printable.Plain(c.Tool), printable.Plain(excerpt.Head(subject(c), maxDetail)), s.paint(printable.Aside, printable.Plain(about)))
 	}
 }
 
@@ -230,7 +231,7 @@ func (s *shown) leftOut(j *report.Job) {
 	}
 	s.title("left out of the changes")
 	for _, f := range j.LeftOut {
-		fmt.Fprintf(s, "  %s\n", plain(f.String()))
+		fmt.Fprintf(s, "  %s\n", printable.Plain(f.String()))
 	}
 }
 
@@ -241,7 +242,7 @@ func (s *shown) changes(j *report.Job, patch string) {
 	}
 	s.title(figures.Count(len(j.Changes), "changed path"))
 	for _, c := range j.Changes {
-		fmt.Fprintf(s, "  %-8s %s +%d -%d\n", c.Kind, plain(c.Path), c.Added, c.Removed)
+		fmt.Fprintf(s, "  %-8s %s +%d -%d\n", c.Kind, printable.Plain(c.Path), c.Added, c.Removed)
 	}
 	lines := strings.Split(strings.TrimRight(printable.Disarm(printable.Visible(patch)), "\n"), "\n")
 	if patch == "" {

@@ -39,9 +39,9 @@ func PaintedText(w io.Writer, r *report.Report, paint func(event.Outcome) string
 			return fmt.Errorf("write report: %w", err)
 		}
 	}
-	fmt.Fprintf(&b, "\nrun %s: %s (exit code %d)\n%s\n", plain(r.Run.ID), r.Run.Outcome, r.Run.ExitCode, sentence(r))
+	fmt.Fprintf(&b, "\nrun %s: %s (exit code %d)\n%s\n", printable.Plain(r.Run.ID), r.Run.Outcome, r.Run.ExitCode, sentence(r))
 	for _, line := range rollouttext.Lines(r.Run.Rollout) {
-		fmt.Fprintln(&b, plain(line))
+		fmt.Fprintln(&b, printable.Plain(line))
 	}
 	writeReasons(&b, r)
 	if _, err := w.Write(b.Bytes()); err != nil {
@@ -62,7 +62,7 @@ func Reasons(w io.Writer, r *report.Report) error {
 
 // Brief writes the result of a run in one line.
 func Brief(w io.Writer, r *report.Report) error {
-	if _, err := fmt.Fprintf(w, "run %s: %s (exit code %d): %s\n", plain(r.Run.ID), r.Run.Outcome, r.Run.ExitCode, sentence(r)); err != nil {
+	if _, err := fmt.Fprintf(w, "run %s: %s (exit code %d): %s\n", printable.Plain(r.Run.ID), r.Run.Outcome, r.Run.ExitCode, sentence(r)); err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}
 	return nil
@@ -82,10 +82,10 @@ func writeTable(b *bytes.Buffer, jobs []report.Job, paint func(event.Outcome) st
 	for _, j := range jobs {
 		commit := "-"
 		if j.Commit != nil {
-			commit = plain(j.Commit.Branch + "@" + short(j.Commit.Hash))
+			commit = printable.Plain(j.Commit.Branch + "@" + short(j.Commit.Hash))
 		}
 		fmt.Fprintf(&rows, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n",
-			j.Outcome, plain(j.ID), j.Turns, j.CallCount(), money.Rounded(j.CostUSD), figures.Duration(j.ElapsedMS), commit)
+			j.Outcome, printable.Plain(j.ID), j.Turns, j.CallCount(), money.Rounded(j.CostUSD), figures.Duration(j.ElapsedMS), commit)
 	}
 	table := tabwriter.NewWriter(&aligned, 0, 0, 2, ' ', 0)
 	if _, err := rows.WriteTo(table); err != nil {
@@ -111,18 +111,18 @@ func writeReasons(b *bytes.Buffer, r *report.Report) {
 		}
 		fmt.Fprintf(b, "\n%s %s\n", outcome, names)
 		for line := range strings.Lines(strings.TrimSpace(reason)) {
-			fmt.Fprintf(b, "  | %s\n", plain(line))
+			fmt.Fprintf(b, "  | %s\n", printable.Plain(line))
 		}
 	}
 	if len(r.Jobs) <= maxMessages {
 		for _, j := range r.Jobs {
-			write(j.Outcome, plain(j.ID), j.Reason)
+			write(j.Outcome, printable.Plain(j.ID), j.Reason)
 		}
 	} else {
 		for _, c := range r.Causes() {
 			var names []string
 			for _, j := range c.Jobs {
-				names = append(names, plain(j.ID))
+				names = append(names, printable.Plain(j.ID))
 			}
 			write(c.Outcome, listed(names), c.Reason)
 		}
@@ -133,8 +133,8 @@ func writeReasons(b *bytes.Buffer, r *report.Report) {
 	for _, warning := range r.Warnings {
 		about := ""
 		if warning.Job != nil {
-			about = plain(*warning.Job) + ": "
+			about = printable.Plain(*warning.Job) + ": "
 		}
-		fmt.Fprintf(b, "warning: %s%s\n", about, plain(warning.Message))
+		fmt.Fprintf(b, "warning: %s%s\n", about, printable.Plain(warning.Message))
 	}
 }

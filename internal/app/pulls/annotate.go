@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"github.com/millhand/millhand/internal/app/forges"
+	"github.com/millhand/millhand/internal/app/patterns/compared"
 	"github.com/millhand/millhand/internal/forge"
-	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/report/patterns"
@@ -24,7 +24,7 @@ func Annotate(ctx context.Context, open func(remote string) (*forge.Client, forg
 	if ctx.Err() != nil || len(jobs) == 0 {
 		return
 	}
-	found := sync.OnceValue(func() *patterns.Result { return rundir.Patterns(files, r) })
+	found := sync.OnceValue(func() *patterns.Result { return compared.Of(files, r) })
 	var all sync.WaitGroup
 	next := make(chan *report.Job)
 	for range runner.MaxPublications {

@@ -13,8 +13,8 @@ import (
 	"github.com/millhand/millhand/internal/view"
 )
 
-// painter returns a function that adds the colours of styles, if standard output has colours.
-func painter(w world.World) func(printable.Style, string) string {
+// Painter returns a function that adds the colours of styles, if standard output has colours.
+func Painter(w world.World) func(printable.Style, string) string {
 	codes := map[printable.Style]string{printable.Heading: "1", printable.Aside: "2", printable.Good: "32", printable.Bad: "31"}
 	if !view.Colours(w.Out, w.Getenv) {
 		codes = nil
@@ -30,8 +30,8 @@ func painter(w world.World) func(printable.Style, string) string {
 // defaultPager is less if it is installed.
 const defaultPager = "if command -v less >/dev/null; then exec less; else exec cat; fi"
 
-// paged writes to standard output, on a terminal through $PAGER.
-func paged(ctx context.Context, w world.World, write func(io.Writer) error) error {
+// Paged writes to standard output, on a terminal through $PAGER.
+func Paged(ctx context.Context, w world.World, write func(io.Writer) error) error {
 	terminal, ok := view.Terminal(w.Out, w.Getenv)
 	if !ok {
 		return write(w.Out)

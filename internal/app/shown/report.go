@@ -1,5 +1,5 @@
-// Package shown prints saved runs for people and programs: their reports, the edits that jobs share, and the conversations of their
-// sessions. It changes nothing.
+// Package shown prints saved runs for people and programs: their reports and the conversations of their sessions. It changes
+// nothing.
 package shown
 
 import (
@@ -21,7 +21,6 @@ import (
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/report/html"
 	"github.com/millhand/millhand/report/junit"
-	"github.com/millhand/millhand/report/patterns"
 	"github.com/millhand/millhand/report/sarif"
 	"github.com/millhand/millhand/report/summary"
 	"github.com/millhand/millhand/report/telemetry"
@@ -73,11 +72,11 @@ func Formats() []Format {
 }
 
 // Print prints a run in a format.
-func Print(w world.World, run string, f Format) error { return printRun(w, run, f.write) }
+func Print(w world.World, run string, f Format) error { return Run(w, run, f.write) }
 
 // Report prints a run or one job of it for people, or as JSON.
 func Report(ctx context.Context, w world.World, o ReportOptions) error {
-	return printRun(w, o.Run, func(_ io.Writer, r *report.Report, files fs.FS) error { return o.show(ctx, w, r, files) })
+	return Run(w, o.Run, func(_ io.Writer, r *report.Report, files fs.FS) error { return o.show(ctx, w, r, files) })
 }
 
 func (o ReportOptions) show(ctx context.Context, w world.World, r *report.Report, files fs.FS) error {
@@ -85,7 +84,7 @@ func (o ReportOptions) show(ctx context.Context, w world.World, r *report.Report
 		if o.JSON {
 			return report.JSON(w.Out, r)
 		}
-		return paged(ctx, w, func(out io.Writer) error { return summary.PaintedText(out, r, view.Outcomes(w.Out, w.Getenv)) })
+		return Paged(ctx, w, func(out io.Writer) error { return summary.PaintedText(out, r, view.Outcomes(w.Out, w.Getenv)) })
 	}
 	i := slices.IndexFunc(r.Jobs, func(j report.Job) bool { return j.ID == o.Job })
 	if i < 0 {
@@ -102,8 +101,8 @@ func (o ReportOptions) show(ctx context.Context, w world.World, r *report.Report
 	if o.JSON {
 		return printable.WriteJSON(w.Out, job)
 	}
-	return paged(ctx, w, func(out io.Writer) error {
-		return summary.JobText(out, job, rundir.Patch(files, job), painter(w))
+	return Paged(ctx, w, func(out io.Writer) error {
+		return summary.JobText(out, job, rundir.Patch(files, job), Painter(w))
 	})
 }
 
@@ -112,8 +111,8 @@ func alone(write func(io.Writer, *report.Report) error) func(io.Writer, *report.
 	return func(out io.Writer, r *report.Report, _ fs.FS) error { return write(out, r) }
 }
 
-// printRun prints what write makes of a saved run.
-func printRun(w world.World, run string, write func(io.Writer, *report.Report, fs.FS) error) error {
+// Run prints what write makes of a saved run.
+func Run(w world.World, run string, write func(io.Writer, *report.Report, fs.FS) error) error {
 	file, err := savedrun.OpenEvents(run)
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)
@@ -133,18 +132,4 @@ func printRun(w world.World, run string, write func(io.Writer, *report.Report, f
 		return fault.New(event.ExitInternal, "print the report: %w", err)
 	}
 	return err
-}
-
-// Patterns prints the edits that the jobs of a run share, and the jobs to read.
-func Patterns(ctx context.Context, w world.World, o ReportOptions) error {
-	return printRun(w, o.Run, func(out io.Writer, r *report.Report, files fs.FS) error {
-		found := rundir.Patterns(files, r)
-		if o.JSON {
-			return printable.WriteJSON(out, struct {
-				Run string `json:"run"`
-				*patterns.Result
-			}{r.Run.ID, found})
-		}
-		return paged(ctx, w, func(out io.Writer) error { return summary.PatternsText(out, found, painter(w)) })
-	})
 }

@@ -164,5 +164,5 @@ func Session(ctx context.Context, w world.World, o SessionOptions) error {
 	case o.Markdown:
 		return transcript.Markdown(w.Out, s)
 	}
-	return paged(ctx, w, func(out io.Writer) error { return transcript.Text(out, s, painter(w)) })
+	return Paged(ctx, w, func(out io.Writer) error { return transcript.Text(out, s, Painter(w)) })
 }

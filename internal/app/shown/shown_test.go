@@ -87,28 +87,12 @@ func TestRunWithoutEventsIsAMistakeOfTheCommandLine(t *testing.T) {
 	w, _, out, _ := in(t, "passed")
 	for name, err := range map[string]error{
 		"report":   Report(t.Context(), w, ReportOptions{Run: t.TempDir()}),
-		"patterns": Patterns(t.Context(), w, ReportOptions{Run: t.TempDir()}),
 		"sessions": Sessions(w, SessionOptions{Run: t.TempDir()}),
 		"session":  Session(t.Context(), w, SessionOptions{Run: t.TempDir()}),
 	} {
 		if exitcode.Of(err) != event.ExitUsage || out.Len() > 0 {
 			t.Errorf("%s: %v: %s", name, err, out)
 		}
-	}
-}
-
-func TestPatternsNameTheirRun(t *testing.T) {
-	w, dir, out, _ := in(t, "passed")
-	if err := Patterns(t.Context(), w, ReportOptions{Run: dir, JSON: true}); err != nil {
-		t.Fatal(err)
-	}
-	run, err := savedrun.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var doc struct{ Run string }
-	if err := json.Unmarshal([]byte(out.String()), &doc); err != nil || doc.Run != run.Report.Run.ID {
-		t.Errorf("%v: %s", err, out)
 	}
 }
 
@@ -194,11 +178,11 @@ func TestArgumentsOfASession(t *testing.T) {
 
 func TestOnlyTerminalsGetColours(t *testing.T) {
 	w, _, _, _ := in(t, "passed")
-	if got := painter(w)(printable.Good, "passed"); got != "passed" {
+	if got := Painter(w)(printable.Good, "passed"); got != "passed" {
 		t.Errorf("%q", got)
 	}
 	w.Getenv = func(name string) string { return map[string]string{"FORCE_COLOR": "1"}[name] }
-	if got := painter(w)(printable.Good, "passed"); got != "\x1b[32mpassed\x1b[0m" {
+	if got := Painter(w)(printable.Good, "passed"); got != "\x1b[32mpassed\x1b[0m" {
 		t.Errorf("%q with FORCE_COLOR", got)
 	}
 }

@@ -1,4 +1,4 @@
-package summary_test
+package compared
 
 import (
 	"bytes"
@@ -8,7 +8,6 @@ import (
 
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/report/patterns"
-	"github.com/millhand/millhand/report/summary"
 )
 
 // edited returns the patterns of repositories with an edit, the last of which also makes a file with a hostile line.
@@ -28,7 +27,7 @@ func edited(repositories int) *patterns.Result {
 func TestPatternsInATerminal(t *testing.T) {
 	text := func(r *patterns.Result) string {
 		var b bytes.Buffer
-		if err := summary.PatternsText(&b, r, func(_ printable.Style, text string) string { return text }); err != nil {
+		if err := terminal(&b, r, func(_ printable.Style, text string) string { return text }); err != nil {
 			t.Fatal(err)
 		}
 		return b.String()
@@ -57,7 +56,7 @@ func TestPatternsInATerminalAreLimited(t *testing.T) {
 	r := &patterns.Result{Jobs: 90, Repositories: 90, Compared: true, Common: 80, Patterns: make([]patterns.Pattern, 90)}
 	r.Reading = []patterns.Reading{{Job: "a", Reasons: make([]patterns.Reason, 20)}}
 	var b bytes.Buffer
-	if err := summary.PatternsText(&b, r, func(_ printable.Style, text string) string { return text }); err != nil {
+	if err := terminal(&b, r, func(_ printable.Style, text string) string { return text }); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"\n    and 12 more\n", "\n  and 30 other patterns; --json has all of them\n"} {

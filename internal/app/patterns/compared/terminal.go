@@ -1,6 +1,7 @@
-package summary
+package compared
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -18,18 +19,18 @@ const (
 	maxWhyDetail = 300 // bytes
 )
 
-// PatternsText writes patterns for a terminal: first the jobs to read. paint adds the colours
-// of a style.
-func PatternsText(w io.Writer, r *patterns.Result, paint func(printable.Style, string) string) error {
-	s := shown{paint: paint}
-	fmt.Fprintf(&s, "%s\n", plain(patternsSentence(r)))
+// terminal writes patterns for a terminal: first the jobs to read. paint adds the colours of a style.
+func terminal(w io.Writer, r *patterns.Result, paint func(printable.Style, string) string) error {
+	var s bytes.Buffer
+	title := func(text string) { fmt.Fprintf(&s, "\n%s\n", paint(printable.Heading, text)) }
+	fmt.Fprintf(&s, "%s\n", printable.Plain(sentence(r)))
 	if len(r.Reading) > 0 {
-		s.title("To read")
+		title("To read")
 	}
 	for _, g := range r.Reading {
-		fmt.Fprintf(&s, "  %s\n", plain(g.Job+" "+g.URL))
+		fmt.Fprintf(&s, "  %s\n", printable.Plain(g.Job+" "+g.URL))
 		for _, why := range g.Reasons[:min(len(g.Reasons), maxWhy)] {
-			fmt.Fprintf(&s, "    %s %s: %s\n", s.paint(printable.Aside, fmt.Sprintf("%-12s", why.Kind)), plain(why.Location()), plain(excerpt.Head(why.Detail, maxWhyDetail)))
+			fmt.Fprintf(&s, "    %s %s: %s\n", paint(printable.Aside, fmt.Sprintf("%-12s", why.Kind)), printable.Plain(why.Location()), printable.Plain(excerpt.Head(why.Detail, maxWhyDetail)))
 		}
 		if more := len(g.Reasons) - maxWhy; more > 0 {
 			fmt.Fprintf(&s, "    and %d more\n", more)
@@ -37,16 +38,16 @@ func PatternsText(w io.Writer, r *patterns.Result, paint func(printable.Style, s
 	}
 	for i, p := range r.Patterns[:min(r.Common, maxPatterns)] {
 		if i == 0 {
-			s.title("Patterns")
+			title("Patterns")
 		}
-		fmt.Fprintf(&s, "  %s\n", s.paint(printable.Heading, fmt.Sprintf("%d of %d: %s", p.Number, r.Common, plain(excerpt.Head(p.Shape, maxWhyDetail)))))
-		fmt.Fprintf(&s, "    %s in %s, such as %s %s\n", figures.Count(p.Edits, "edit"), countRepos(len(p.Repositories)), plain(p.Example.Job), plain(p.Example.Location()))
+		fmt.Fprintf(&s, "  %s\n", paint(printable.Heading, fmt.Sprintf("%d of %d: %s", p.Number, r.Common, printable.Plain(excerpt.Head(p.Shape, maxWhyDetail)))))
+		fmt.Fprintf(&s, "    %s in %s, such as %s %s\n", figures.Count(p.Edits, "edit"), countRepos(len(p.Repositories)), printable.Plain(p.Example.Job), printable.Plain(p.Example.Location()))
 		for line := range strings.Lines(p.Example.Diff) {
 			style := printable.Bad
 			if strings.HasPrefix(line, "+") {
 				style = printable.Good
 			}
-			fmt.Fprintf(&s, "      %s\n", s.paint(style, diffLine(line)))
+			fmt.Fprintf(&s, "      %s\n", paint(style, diffLine(line)))
 		}
 	}
 	if more := r.Common - maxPatterns; more > 0 {
@@ -62,7 +63,7 @@ func PatternsText(w io.Writer, r *patterns.Result, paint func(printable.Style, s
 func diffLine(line string) string {
 	content := strings.ReplaceAll(line[min(1, len(line)):], "\t", "    ")
 	indent := len(content) - len(strings.TrimLeft(content, " "))
-	return line[:min(1, len(line))] + strings.Repeat(" ", min(indent, 40)) + plain(content)
+	return line[:min(1, len(line))] + strings.Repeat(" ", min(indent, 40)) + printable.Plain(content)
 }
 
 func countRepos(n int) string {
@@ -72,8 +73,8 @@ func countRepos(n int) string {
 	return fmt.Sprintf("%d repositories", n)
 }
 
-// patternsSentence sums up patterns.
-func patternsSentence(r *patterns.Result) string {
+// sentence sums up patterns.
+func sentence(r *patterns.Result) string {
 	others := ""
 	if r.OtherJobs > 0 {
 		others = fmt.Sprintf(" %s did not pass or changed nothing.", figures.Count(r.OtherJobs, "other job"))
