@@ -3,12 +3,14 @@ package command
 import (
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/patterns/compared"
 	"github.com/millhand/millhand/internal/app/world"
 )
 
 // newApp returns the program. It runs commands, and prints help, completions and the manual page;
 // [arrange] prepares its arguments.
 func newApp(w world.World) *cli.App {
+	w.PullTexts = compared.PullTexts
 	return prepare(&cli.App{
 		Name: "millhand", Usage: "Run AI coding agents in batches and in CI",
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "version", Aliases: []string{"v"}, Usage: "Print the version", EnvVars: noVariable()}},

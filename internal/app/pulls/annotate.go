@@ -7,11 +7,10 @@ import (
 	"sync"
 
 	"github.com/millhand/millhand/internal/app/forges"
-	"github.com/millhand/millhand/internal/app/patterns/compared"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/report"
-	"github.com/millhand/millhand/report/patterns"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/runner/publish"
 	"github.com/millhand/millhand/tasks"
@@ -20,17 +19,20 @@ import (
 // Annotate adds the patterns of a run that has ended to the open pull requests of some of its jobs, which
 // were created before the other jobs ended. It reports what can't be changed: the run has its
 // result.
-func Annotate(ctx context.Context, open func(remote string) (*forge.Client, forge.Path, error), r *report.Report, files fs.FS, jobs map[string]bool, known *redact.Redactor, note func(text string)) {
-	if ctx.Err() != nil || len(jobs) == 0 {
+func Annotate(
+	ctx context.Context, w world.World, open func(remote string) (*forge.Client, forge.Path, error), r *report.Report, files fs.FS, jobs map[string]bool,
+	known *redact.Redactor, note func(text string),
+) {
+	if ctx.Err() != nil || len(jobs) == 0 || w.PullTexts == nil {
 		return
 	}
-	found := sync.OnceValue(func() *patterns.Result { return compared.Of(files, r) })
+	texts := sync.OnceValue(func() func(job string) string { return w.PullTexts(files, r) })
 	var all sync.WaitGroup
 	next := make(chan *report.Job)
 	for range runner.MaxPublications {
 		all.Go(func() {
 			for j := range next {
-				text := known.Text(publish.Patterns(found(), j.ID))
+				text := known.Text(texts()(j.ID))
 				if text == "" || ctx.Err() != nil {
 					continue
 				}

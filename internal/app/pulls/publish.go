@@ -257,7 +257,7 @@ func (p *Publishing) publish(ctx context.Context, out *rundir.Dir, pending []int
 	}
 	close(next)
 	all.Wait()
-	Annotate(ctx, p.later.Forge, fold.Report(), out.Files().FS(), p.withPatterns(), p.known, p.note)
+	Annotate(ctx, p.world, p.later.Forge, fold.Report(), out.Files().FS(), p.withPatterns(), p.known, p.note)
 	ends, own := p.ends(), p.exits(ctx)
 	emit(event.Event{Type: event.RunEnded, RunEnd: &event.RunEnd{
 		Outcome: event.Worst(append(event.ExitsOf(ends), own...)).OutcomeOf(), ExitCode: p.failOn.Exit(ends, own...), ElapsedMS: elapsed + p.world.Now().Sub(began).Milliseconds(),

@@ -104,7 +104,7 @@ func TestOnlyJobsWithPatternsAreAnnotated(t *testing.T) {
 	defer r.Close()
 	var notes []string
 	before := m.states()
-	Annotate(t.Context(), r.clients.Open, &report.Report{Jobs: m.saved.Report.Jobs}, nil, nil, r.Known, func(text string) { notes = append(notes, text) })
+	Annotate(t.Context(), m.world, r.clients.Open, &report.Report{Jobs: m.saved.Report.Jobs}, nil, nil, r.Known, func(text string) { notes = append(notes, text) })
 	if len(notes) > 0 || m.states() != before {
 		t.Errorf("%q, %s", notes, m.states())
 	}

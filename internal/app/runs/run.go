@@ -238,7 +238,7 @@ func execute(
 		o.Preflight.Release()
 		debug.FreeOSMemory()
 	}
-	pulls.Annotate(ctx, clients.Open, fold.Final(), out.Files().FS(), described, o.Redact, clients.Notify)
+	pulls.Annotate(ctx, w, clients.Open, fold.Final(), out.Files().FS(), described, o.Redact, clients.Notify)
 	unwritten := out.Finish(emit, events, fold, o.Broken)
 	stop()
 	result.Annotate(w, log, fold.Report(), dir)

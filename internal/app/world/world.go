@@ -5,11 +5,13 @@ package world
 
 import (
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"time"
 
 	"github.com/millhand/millhand/internal/proc/clock"
+	"github.com/millhand/millhand/report"
 )
 
 // World is the environment of a command: streams, variables and the clock.
@@ -27,6 +29,9 @@ type World struct {
 	// System are the directories of the system in which private files are hidden from commands;
 	// empty for all of them.
 	System []string
+	// PullTexts compares the changes of a run that has ended, and returns what the descriptions of its pull requests
+	// get of that, by the ids of jobs; nil if nothing compares them.
+	PullTexts func(files fs.FS, r *report.Report) (of func(job string) string)
 	// Version is that of the program; empty in tests.
 	Version string
 }

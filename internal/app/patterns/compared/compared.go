@@ -1,5 +1,5 @@
-// Package compared compares the changes of the jobs of a run by package patterns, and writes what they share for a terminal and as
-// JSON. It changes nothing.
+// Package compared compares the changes of the jobs of a run by package patterns, and writes what they share for a terminal, as JSON
+// and for the descriptions of pull requests (package pulls adds it to them, as [world.World.PullTexts]). It changes nothing.
 package compared
 
 import (
