@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/millhand/millhand/report/patterns"
+	"github.com/millhand/millhand/internal/app/patterns"
 )
 
 // SameShapes reports whether two patches of the same base make the same kinds of edits, each equally

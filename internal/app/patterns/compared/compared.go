@@ -8,13 +8,13 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/millhand/millhand/internal/app/patterns"
 	"github.com/millhand/millhand/internal/app/shown"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/report"
-	"github.com/millhand/millhand/report/patterns"
 )
 
 // Print prints the edits that the jobs of a run share, and the jobs to read.

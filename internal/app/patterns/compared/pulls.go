@@ -5,11 +5,11 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/millhand/millhand/internal/app/patterns"
 	"github.com/millhand/millhand/internal/text/markdown"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/report"
-	"github.com/millhand/millhand/report/patterns"
 )
 
 // Limits of the patterns in a description.

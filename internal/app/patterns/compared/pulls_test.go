@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millhand/millhand/report/patterns"
+	"github.com/millhand/millhand/internal/app/patterns"
 )
 
 // fourJobs returns the patterns of four jobs; the last one has an edit of its own.

@@ -6,10 +6,10 @@ import (
 	"io"
 	"strings"
 
+	"github.com/millhand/millhand/internal/app/patterns"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/report/excerpt"
-	"github.com/millhand/millhand/report/patterns"
 )
 
 // Limits of the patterns in texts; report patterns --json has all of them.

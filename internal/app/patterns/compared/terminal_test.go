@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/millhand/millhand/internal/app/patterns"
 	"github.com/millhand/millhand/internal/text/printable"
-	"github.com/millhand/millhand/report/patterns"
 )
 
 // edited returns the patterns of repositories with an edit, the last of which also makes a file with a hostile line.
