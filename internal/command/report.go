@@ -19,7 +19,10 @@ func reportCommand(w world.World) *cli.Command {
 			Action: act(o.Parse, func(context.Context) error { return shown.Print(w, o.Run, f) }),
 		})
 	}
-	c.Subcommands = slices.Concat([]*cli.Command{showCommand(w)}, runsCommands(w), c.Subcommands, []*cli.Command{patternsCommand(w), mergeCommand(w)})
+	c.Subcommands = slices.Concat([]*cli.Command{showCommand(w)}, runsCommands(w), c.Subcommands, []*cli.Command{
+		patternsCommand(w),
+		mergeCommand(w),
+	})
 	return c
 }
 

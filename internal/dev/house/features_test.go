@@ -14,23 +14,34 @@ import (
 	"github.com/millhand/millhand/internal/dev/nightly"
 )
 
-// feature is what can be deleted without the rest: a directory, the files of its commands, and their lines in the
-// table of commands.
+// feature is what can be deleted without the rest: directories, the files of its commands, and its lines in the tables of
+// commands.
 type feature struct {
 	dirs, files []string // files may be patterns
-	commands    []string
+	lines       []string // texts of the lines, besides those that import the directories
+	users       string   // the feature that uses this one, and is deleted with it; "" for none
 }
 
 // features lists the features beside the mission that hold this. Those that are missing are still known to the
-// packages that they serve: patterns, evidence, forecast and waves. A feature may keep its keys in manifests, its
-// events and its fields of the report; the code that does its work is deleted.
+// packages that they serve: evidence, forecast and waves. A feature may keep its keys in manifests, its events, its
+// fields of the report and the variables of its texts; the code that does its work is deleted.
 func features() map[string]feature {
 	return map[string]feature{
-		"distill": {[]string{"internal/app/distill"}, []string{"internal/command/distill.go"}, []string{"distillCommand"}},
-		"doctor":  {[]string{"internal/app/doctor"}, []string{"internal/command/doctor*.go"}, []string{"doctorCommand"}},
-		"follow":  {[]string{"internal/app/follow"}, []string{"internal/command/follow.go"}, []string{"followCommand"}},
-		"queue":   {[]string{"internal/app/queue"}, []string{"internal/command/queue*.go", "internal/command/worker.go"}, []string{"queueCommand", "workerCommand"}},
+		"distill":  {dirs: []string{"internal/app/distill"}, files: []string{"internal/command/distill.go"}, lines: []string{"distillCommand("}},
+		"doctor":   {dirs: []string{"internal/app/doctor"}, files: []string{"internal/command/doctor*.go"}, lines: []string{"doctorCommand("}},
+		"follow":   {dirs: []string{"internal/app/follow"}, files: []string{"internal/command/follow.go"}, lines: []string{"followCommand("}},
+		"patterns": {dirs: []string{"internal/app/patterns"}, files: []string{"internal/command/patterns.go"}, lines: []string{"patternsCommand(", "compared.PullTexts"}, users: "distill"},
+		"queue":    {dirs: []string{"internal/app/queue"}, files: []string{"internal/command/queue*.go", "internal/command/worker.go"}, lines: []string{"queueCommand(", "workerCommand("}},
 	}
+}
+
+// tables returns the files of the tables of commands.
+func tables() []string { return []string{"internal/command/app.go", "internal/command/report.go"} }
+
+// with returns a feature together with the one that uses it.
+func (f feature) with(user feature) feature {
+	f.dirs, f.files, f.lines = slices.Concat(f.dirs, user.dirs), slices.Concat(f.files, user.files), slices.Concat(f.lines, user.lines)
+	return f
 }
 
 // TestAFeatureIsDeletedWithItsDirectoryAndALineOfTheCommandTable builds the commands without each feature. A feature
@@ -42,7 +53,7 @@ func TestAFeatureIsDeletedWithItsDirectoryAndALineOfTheCommandTable(t *testing.T
 	all := features()
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		t.Run(name, func(t *testing.T) {
-			f := all[name]
+			f := all[name].with(all[all[name].users])
 			overlay := filepath.Join(t.TempDir(), "overlay.json")
 			text, err := json.Marshal(map[string]any{"Replace": f.without(t)})
 			if err != nil {
@@ -60,13 +71,15 @@ func TestAFeatureIsDeletedWithItsDirectoryAndALineOfTheCommandTable(t *testing.T
 
 // TestAFeatureIsImportedByItsCommandsOnly finds in every run what the nightly one would not compile.
 func TestAFeatureIsImportedByItsCommandsOnly(t *testing.T) {
-	for feature, f := range features() {
+	all := features()
+	for feature, f := range all {
+		f = f.with(all[f.users])
 		for dir, files := range sources(t) {
 			if f.has(dir) || strings.HasPrefix(dir, "internal/testing/") || strings.HasPrefix(dir, "internal/dev/") {
 				continue
 			}
 			for name, file := range files {
-				if slices.ContainsFunc(f.files, func(pattern string) bool { own, _ := filepath.Match(pattern, name); return own }) {
+				if slices.Contains(tables(), name) || slices.ContainsFunc(f.files, func(pattern string) bool { own, _ := filepath.Match(pattern, name); return own }) {
 					continue
 				}
 				for _, spec := range file.Imports {
@@ -111,25 +124,35 @@ func (f feature) without(t *testing.T) map[string]string {
 			t.Fatal(err)
 		}
 	}
-	const table = "internal/command/app.go"
-	var remaining []string
-	removed := 0
-	for _, line := range strings.SplitAfter(read(t, table), "\n") {
-		if slices.ContainsFunc(f.commands, func(c string) bool { return strings.Contains(line, c+"(") }) {
-			removed++
-			continue
-		}
-		remaining = append(remaining, line)
-	}
-	if removed != len(f.commands) {
-		t.Fatalf("%s has %d lines for %q", table, removed, f.commands)
-	}
-	own := filepath.Join(t.TempDir(), "app.go")
-	if err := os.WriteFile(own, []byte(strings.Join(remaining, "")), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	replaced[absolute(t, table)] = own
+	f.shorten(t, replaced)
 	return replaced
+}
+
+// shorten replaces the tables of commands by those without the lines of the feature.
+func (f feature) shorten(t *testing.T, replaced map[string]string) {
+	t.Helper()
+	removed := map[string]bool{}
+	for _, table := range tables() {
+		var remaining strings.Builder
+		for line := range strings.Lines(read(t, table)) {
+			imported, imports := strings.CutPrefix(strings.Trim(line, "\t\n\""), module+"/")
+			i := slices.IndexFunc(f.lines, func(text string) bool { return strings.Contains(line, text) })
+			switch {
+			case i >= 0:
+				removed[f.lines[i]] = true
+			case !imports || !f.has(imported):
+				remaining.WriteString(line)
+			}
+		}
+		own := filepath.Join(t.TempDir(), filepath.Base(table))
+		if err := os.WriteFile(own, []byte(remaining.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		replaced[absolute(t, table)] = own
+	}
+	if len(removed) != len(f.lines) {
+		t.Fatalf("%q has only the lines of %v", tables(), removed)
+	}
 }
 
 func absolute(t *testing.T, name string) string {
