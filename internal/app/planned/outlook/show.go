@@ -1,6 +1,7 @@
 // Package outlook shows what a run of a plan would do (`millhand plan`): its jobs, which of them would not start,
-// by package preflight, and what they may cost and reach. [Validate] checks manifests without that (`millhand
-// validate`). It runs nothing, and changes neither repositories nor forges.
+// by package preflight, and what they may cost and reach. [Validate] makes instead the checks of a run for which
+// this machine needs neither files of models nor keys nor a sandbox, by package checks (`millhand validate`). It
+// runs nothing, and changes neither repositories nor forges.
 package outlook
 
 import (

@@ -1,6 +1,6 @@
 // Package submission queues the jobs of a plan for workers, with the event run.started ([runner.Describe]) and the
-// files that they need to load the same plan. It checks policies, models and repositories before, but neither keys
-// of models nor the sandbox: these are the workers'. It runs no job.
+// files that they need to load the same plan. It checks policies and models (package checks) and repositories
+// (package repos) before, but neither keys nor the sandbox: these are the workers'. It runs no job.
 package submission
 
 import (
