@@ -13,7 +13,6 @@ import (
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tasks"
-	"github.com/millhand/millhand/tasks/manifest"
 )
 
 // startHooks opens the hooks of the run, and runs those of run_start. A failure is the end of
@@ -43,7 +42,7 @@ func (r *run) launchHook(ctx context.Context, h tasks.Hook) (start func(context.
 	g := confinement.Env{
 		Level:   r.opts.Level,
 		Dirs:    confinement.Dirs{Workspace: r.hookDir(h.On)},
-		Rules:   confinement.Rules{Profile: confinement.HookProfile(h.Profile, h), Limits: manifest.DefaultLimits()},
+		Rules:   confinement.Rules{Profile: confinement.HookProfile(h.Profile, h), Limits: tasks.DefaultLimits()},
 		Getenv:  r.opts.Getenv,
 		Now:     r.opts.Now,
 		Tell:    func(event.Network) {},

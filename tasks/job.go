@@ -187,6 +187,11 @@ type Limits struct {
 	Processes int   // of its commands, threads included
 }
 
+// DefaultLimits returns the limits of a job whose manifest sets none. Cost, tokens and memory have no default.
+func DefaultLimits() Limits {
+	return Limits{Turns: 100, Time: time.Hour, Denials: 50, Failures: 50, Disk: 8e9, Processes: 4096}
+}
+
 // Verify is a command that must succeed after the agent reports completion.
 type Verify struct {
 	Name string

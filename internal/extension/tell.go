@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/extension/jshost"
+	"github.com/millhand/millhand/internal/permission"
 )
 
 // maxWaiting is how many events wait for plugins; further ones are dropped.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/sandbox"
-	"github.com/millhand/millhand/tasks/manifest"
+	"github.com/millhand/millhand/tasks"
 )
 
 // cacheFiles creates files with a number of bytes each.
@@ -75,7 +75,7 @@ func TestCachesAreSharedAsTheMachinePermits(t *testing.T) {
 			g := Env{
 				Level:  sandbox.Full,
 				Dirs:   Dirs{Workspace: filepath.Join(dir, "work"), Home: filepath.Join(dir, "home"), Tmp: filepath.Join(dir, "tmp"), Caches: filepath.Join(dir, "caches")},
-				Rules:  Rules{Profile: permission.Profile{Cache: []string{permission.AutoCache}}, Limits: manifest.DefaultLimits()},
+				Rules:  Rules{Profile: permission.Profile{Cache: []string{permission.AutoCache}}, Limits: tasks.DefaultLimits()},
 				Now:    time.Now,
 				Getenv: func(name string) string { return map[string]string{"HOME": home}[name] },
 			}

@@ -17,7 +17,6 @@ import (
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/tasks"
-	"github.com/millhand/millhand/tasks/manifest"
 )
 
 func allowing(kind, pattern string) permission.Rule {
@@ -132,7 +131,7 @@ func bashIn(t *testing.T, level sandbox.Level, p permission.Profile, private *sa
 	g := Env{
 		Level:   level,
 		Dirs:    Dirs{Workspace: filepath.Join(dir, "work"), Home: filepath.Join(dir, "home"), Tmp: filepath.Join(dir, "tmp"), Caches: filepath.Join(dir, "caches")},
-		Rules:   Rules{Profile: p, Limits: manifest.DefaultLimits()},
+		Rules:   Rules{Profile: p, Limits: tasks.DefaultLimits()},
 		Private: private,
 		Now:     time.Now,
 		Getenv:  func(name string) string { return map[string]string{"PATH": os.Getenv("PATH")}[name] },

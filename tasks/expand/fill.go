@@ -179,7 +179,7 @@ func (f *jobFiller) limitsOf(t *manifest.Task, a tasks.Agent) tasks.Limits {
 	if most := f.Options.Overrides.MaxTurns; most > 0 {
 		written.Turns = lower(written.Turns, most)
 	}
-	return manifest.LimitsOver(written, manifest.DefaultLimits())
+	return manifest.LimitsOver(written, tasks.DefaultLimits())
 }
 
 // commitOf returns how a draft's changes are committed.

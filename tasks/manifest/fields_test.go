@@ -9,6 +9,7 @@ import (
 
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/form"
 )
 
 func TestEachKeySetsItsField(t *testing.T) {
@@ -72,9 +73,8 @@ func TestKeysThatAreNotSetHaveDefaults(t *testing.T) {
 	if problems != nil {
 		t.Fatal(problems)
 	}
-	want := tasks.Limits{Turns: 100, Time: time.Hour, Denials: 50, Failures: 50, Disk: 8e9, Processes: 4096}
-	if got := LimitsOver(m.Limits, DefaultLimits()); got != want {
-		t.Errorf("limits %+v", got)
+	if got := form.WithDefaults(limitKeys); m.Limits != (tasks.Limits{}) || got != tasks.DefaultLimits() {
+		t.Errorf("limits %+v; the table of keys has the defaults %+v, and package tasks %+v", m.Limits, got, tasks.DefaultLimits())
 	}
 	one := m.Tasks[0]
 	if m.Name != "" || m.Parallel != 0 || m.Follow != nil || m.Rollout != nil || m.Profile != nil || one.Attempts != 1 || one.Commit.Off || one.Commit.IfExists != tasks.FailIfExists {

@@ -12,10 +12,6 @@ import (
 	"github.com/millhand/millhand/tasks/manifest/repolist"
 )
 
-// DefaultLimits returns the limits of a job whose manifest sets none. Cost,
-// tokens and memory have no default.
-func DefaultLimits() tasks.Limits { return form.WithDefaults(limitKeys) }
-
 // MaxParallel is the maximum number of jobs that run concurrently.
 const MaxParallel = 256
 

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/millhand/millhand/internal/app/planned"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/internal/view"
@@ -20,19 +21,10 @@ var setupKey = regexp.MustCompile(`add setup: \[([^\[\]]+)\]`)
 func lacksSetup(rep *report.Report) string {
 	for _, j := range rep.Jobs {
 		if m := setupKey.FindStringSubmatch(j.Reason); m != nil {
-			return SetupFlags(m[1])
+			return planned.SetupFlags(m[1])
 		}
 	}
 	return ""
-}
-
-// SetupFlags returns the flags for setup commands that are separated by commas.
-func SetupFlags(commands string) string {
-	var flags []string
-	for command := range strings.SplitSeq(commands, ", ") {
-		flags = append(flags, "--setup "+view.Quote(command))
-	}
-	return strings.Join(flags, " ")
 }
 
 // Message returns what prints the final message and nothing else: the document if there is a

@@ -21,7 +21,7 @@ import (
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/runner/confinement"
-	"github.com/millhand/millhand/tasks/manifest"
+	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
 
@@ -96,7 +96,7 @@ func ground(ctx context.Context, w world.World, o load.ProfileOptions, sandboxFl
 			Workspace: env.Workspace.Dir(), InPlace: true,
 			Home: filepath.Join(base, "home"), Tmp: filepath.Join(base, "tmp"), Caches: filepath.Join(base, "caches"),
 		},
-		Rules:   confinement.Rules{Profile: env.Profile, Limits: manifest.DefaultLimits()},
+		Rules:   confinement.Rules{Profile: env.Profile, Limits: tasks.DefaultLimits()},
 		Getenv:  w.Getenv,
 		Now:     w.Now,
 		Private: set.private,

@@ -10,7 +10,7 @@ import (
 
 	"github.com/millhand/millhand/internal/permission/reach"
 	"github.com/millhand/millhand/internal/sandbox"
-	"github.com/millhand/millhand/tasks/manifest"
+	"github.com/millhand/millhand/tasks"
 )
 
 // SECURITY.md and package sandbox list the same gaps of level B.
@@ -74,7 +74,7 @@ func TestGuaranteesByLevel(t *testing.T) {
 // docs/sandbox.md has the numbers and names of the code.
 func TestSandboxPage(t *testing.T) {
 	page := read(t, "docs/sandbox.md")
-	l := manifest.DefaultLimits()
+	l := tasks.DefaultLimits()
 	for _, want := range []string{fmt.Sprintf("| %d |", l.Processes), fmt.Sprintf("| %dGB |", l.Disk/1e9)} {
 		if !strings.Contains(page, want) {
 			t.Errorf("docs/sandbox.md lacks %q", want)

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/app/result"
+	"github.com/millhand/millhand/internal/app/planned"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/ecosystem"
 	"github.com/millhand/millhand/internal/permission"
@@ -77,7 +77,7 @@ func proposeSetup(w world.World, plan *tasks.Plan) {
 		proposed[key] = true
 		lacks := fmt.Sprintf("task %s has verify but no setup, and the dependencies in %s are not in the cache: add setup: [%s]", j.Task, file, setup)
 		if plan.Manifests[0] == "-p" {
-			lacks = fmt.Sprintf("--verify is set without --setup, and the dependencies in %s are not in the cache: add %s", file, result.SetupFlags(setup))
+			lacks = fmt.Sprintf("--verify is set without --setup, and the dependencies in %s are not in the cache: add %s", file, planned.SetupFlags(setup))
 		}
 		fmt.Fprintln(w.Err, printable.Line("warning: "+lacks, 1000))
 	}
