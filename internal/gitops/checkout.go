@@ -14,9 +14,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
+	"github.com/millhand/millhand/internal/files/sharedfile"
 	"github.com/millhand/millhand/internal/gitops/content"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/gitops/gitfile"
 	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/gitops/store"
 	"github.com/millhand/millhand/internal/proc/parallel"
@@ -178,7 +178,7 @@ func (c *checkout) fill(ctx context.Context, root *os.Root, d *newDir) ([]gitdir
 	defer to.Close()
 	var from *os.File
 	if slices.ContainsFunc(d.files, func(f newFile) bool { return f.size >= 0 }) {
-		if from, err = gitfile.OpenDirectory(filepath.Join(c.from.Git.Root, filepath.FromSlash(d.path))); err == nil { // without it, objects are read
+		if from, err = sharedfile.OpenDirectory(filepath.Join(c.from.Git.Root, filepath.FromSlash(d.path))); err == nil { // without it, objects are read
 			defer from.Close()
 		}
 	}
@@ -199,7 +199,7 @@ func (c *checkout) fill(ctx context.Context, root *os.Root, d *newDir) ([]gitdir
 func (c *checkout) writeFile(to, from *os.File, f newFile, buf []byte) (gitdir.Stat, error) {
 	_, name := content.CutPath(f.Path)
 	if f.Mode == filemode.Submodule {
-		return gitdir.Stat{}, gitfile.MkdirIn(to, name)
+		return gitdir.Stat{}, sharedfile.MkdirIn(to, name)
 	}
 	data, ok := copyOf(from, name, f, buf)
 	var err error
@@ -209,14 +209,14 @@ func (c *checkout) writeFile(to, from *os.File, f newFile, buf []byte) (gitdir.S
 	switch {
 	case err != nil:
 	case f.Mode == filemode.Symlink && c.to.Git.Settings.Symlinks:
-		err = gitfile.SymlinkIn(to, string(data), name)
+		err = sharedfile.SymlinkIn(to, string(data), name)
 	case f.Mode == filemode.Executable:
-		err = gitfile.WriteIn(to, name, data, 0o777)
+		err = sharedfile.WriteIn(to, name, data, 0o777)
 	default:
-		err = gitfile.WriteIn(to, name, data, 0o666)
+		err = sharedfile.WriteIn(to, name, data, 0o666)
 	}
 	if err == nil {
-		err = gitfile.SetTimeIn(to, name, c.time)
+		err = sharedfile.SetTimeIn(to, name, c.time)
 	}
 	if err != nil {
 		return gitdir.Stat{}, err
@@ -237,7 +237,7 @@ func copyOf(from *os.File, name string, f newFile, buf []byte) (data []byte, ok 
 	if f.size > 0 { // git writes 0 if it does not trust the other times
 		buf = buf[:f.size]
 	}
-	n, err := gitfile.ReadIn(from, name, buf)
+	n, err := sharedfile.ReadIn(from, name, buf)
 	if err != nil {
 		return nil, false
 	}

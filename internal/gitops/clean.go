@@ -13,7 +13,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
-	"github.com/millhand/millhand/internal/gitops/gitfile"
+	"github.com/millhand/millhand/internal/files/sharedfile"
 	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/gitops/store"
 )
@@ -133,7 +133,7 @@ func (r *Repo) lend(git string, objects ...string) error {
 	for _, name := range slices.Sorted(maps.Keys(refs)) {
 		fmt.Fprintf(&packed, "%s %s\n", refs[name], name)
 	}
-	shallow, err := gitfile.ReadOptional(filepath.Join(r.Git.Common, "shallow"))
+	shallow, err := sharedfile.ReadOptional(filepath.Join(r.Git.Common, "shallow"))
 	if err != nil {
 		return err
 	}

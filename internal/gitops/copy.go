@@ -11,9 +11,9 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/millhand/millhand/internal/files/sharedfile"
 	"github.com/millhand/millhand/internal/gitops/content"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/gitops/gitfile"
 )
 
 // CopyDirectory makes a private repository from a directory. Files go with their modes and links
@@ -111,7 +111,7 @@ func copyOne(from, to *os.Root, name string, info fs.FileInfo) error {
 }
 
 func copyFile(from, to *os.Root, name string, mode fs.FileMode) (err error) {
-	in, err := from.OpenFile(name, gitfile.OpenFlags, 0)
+	in, err := from.OpenFile(name, sharedfile.OpenFlags, 0)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,7 @@
 // Package gitops implements the repository operations of a run: it opens
 // repositories, creates and removes linked worktrees, and commits what a job
 // changed. Package state measures the changes, content reads files as git stores them,
-// store writes objects, objectdb reads them, gitdir reads and writes the git directory (gitfile its single files), and
+// store writes objects, objectdb reads them, gitdir reads and writes the git directory (package sharedfile its single files), and
 // remote mirrors, fetches and pushes.
 //
 // The git program runs here only to make a linked worktree before any agent has

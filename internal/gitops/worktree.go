@@ -17,8 +17,8 @@ import (
 
 	"github.com/millhand/millhand/internal/files/owner"
 	"github.com/millhand/millhand/internal/files/pathtree"
+	"github.com/millhand/millhand/internal/files/sharedfile"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/gitops/gitfile"
 	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/gitops/store"
 	"github.com/millhand/millhand/internal/proc/failpoint"
@@ -82,7 +82,7 @@ func (w *worktrees) add(ctx context.Context, r *state.Reader, dir, commit string
 		if err == nil {
 			return w.openAdded(dir)
 		}
-		removed := w.remove(dir, gitfile.RemoveAll)
+		removed := w.remove(dir, sharedfile.RemoveAll)
 		if errs = append(errs, err, removed); removed != nil || ctx.Err() != nil {
 			break
 		}
@@ -142,7 +142,7 @@ func (w *worktrees) configure(dir string) error {
 	}
 	name := filepath.Join(own, "config.worktree")
 	if text == nil {
-		return gitfile.IgnoreMissing(os.Remove(name))
+		return sharedfile.IgnoreMissing(os.Remove(name))
 	}
 	return os.WriteFile(name, text, 0o666)
 }
@@ -230,7 +230,7 @@ func nameDirectory(dir, name string, before func(name string) error) (string, er
 // tampered with. The context does not stop it: it has to clean up after a run that was
 // cancelled, too.
 func (r *Repo) RemoveWorktree(ctx context.Context, dir string) error {
-	return DiscardWorktree(ctx, r, dir, gitfile.RemoveAll)
+	return DiscardWorktree(ctx, r, dir, sharedfile.RemoveAll)
 }
 
 // DiscardWorktree is [Repo.RemoveWorktree] with a function that removes the directory, or moves it

@@ -20,7 +20,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
-	"github.com/millhand/millhand/internal/gitops/gitfile"
+	"github.com/millhand/millhand/internal/files/sharedfile"
 	"github.com/millhand/millhand/internal/proc/clock"
 	"github.com/millhand/millhand/internal/proc/failpoint"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -318,7 +318,7 @@ func (d *Dir) Discard(dir string) error {
 	d.discarding.Lock()
 	go func() {
 		defer d.discarding.Unlock()
-		gitfile.RemoveAll(aside) //nolint:errcheck // Close tries again
+		sharedfile.RemoveAll(aside) //nolint:errcheck // Close tries again
 	}()
 	return nil
 }

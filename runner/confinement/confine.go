@@ -15,7 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files/owner"
 	"github.com/millhand/millhand/internal/files/pathtree"
-	"github.com/millhand/millhand/internal/gitops/gitfile"
+	"github.com/millhand/millhand/internal/files/sharedfile"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -389,7 +389,7 @@ func (c *Confinement) Close() error {
 		errs = append(errs, c.box.Close())
 	}
 	if c.remove != "" {
-		errs = append(errs, gitfile.RemoveAll(c.remove))
+		errs = append(errs, sharedfile.RemoveAll(c.remove))
 	}
 	return errors.Join(errs...)
 }

@@ -11,7 +11,7 @@ import (
 	"slices"
 
 	"github.com/millhand/millhand/internal/files/owner"
-	"github.com/millhand/millhand/internal/gitops/gitfile"
+	"github.com/millhand/millhand/internal/files/sharedfile"
 )
 
 // PrivateDirs are the private HOME and TMPDIR of a job's commands. A verify command gets
@@ -60,7 +60,7 @@ func (p PrivateDirs) Replace(ctx context.Context, asSetupLeft bool) (restore fun
 		if err := os.Rename(dir, agents); err != nil {
 			return nil, err
 		}
-		undo = append(undo, func() error { return errors.Join(gitfile.RemoveAll(dir), os.Rename(agents, dir)) })
+		undo = append(undo, func() error { return errors.Join(sharedfile.RemoveAll(dir), os.Rename(agents, dir)) })
 		from := p.saved(i)
 		if _, err := os.Lstat(from); err == nil && asSetupLeft {
 			if err := copyTree(ctx, from, dir); err != nil {
@@ -79,7 +79,7 @@ func (p PrivateDirs) Replace(ctx context.Context, asSetupLeft bool) (restore fun
 }
 
 // Remove removes the copies.
-func (p PrivateDirs) Remove() error { return gitfile.RemoveAll(p.Aside) }
+func (p PrivateDirs) Remove() error { return sharedfile.RemoveAll(p.Aside) }
 
 // MakePrivate creates a directory for commands, in one whose other entries are private as well: root's
 // commands can run as another user, who needs to search that.
@@ -151,7 +151,7 @@ func copyEntry(path, target string, info fs.FileInfo) (made bool, err error) {
 	default:
 		return false, nil
 	}
-	in, err := os.OpenFile(path, gitfile.OpenFlags, 0)
+	in, err := os.OpenFile(path, sharedfile.OpenFlags, 0)
 	if errors.Is(err, fs.ErrPermission) {
 		return false, nil
 	}

@@ -11,7 +11,7 @@ import (
 	"syscall"
 
 	"github.com/millhand/millhand/internal/files/pathtree"
-	"github.com/millhand/millhand/internal/gitops/gitfile"
+	"github.com/millhand/millhand/internal/files/sharedfile"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -69,7 +69,7 @@ func launch(ctx context.Context, g Env, s tasks.Process, work, own string) (star
 	remove := func() error {
 		var errs []error
 		for _, dir := range []string{g.Home, g.Tmp} {
-			errs = append(errs, gitfile.RemoveAll(dir))
+			errs = append(errs, sharedfile.RemoveAll(dir))
 		}
 		return errors.Join(errs...)
 	}

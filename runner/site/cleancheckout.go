@@ -8,10 +8,10 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files/owner"
+	"github.com/millhand/millhand/internal/files/sharedfile"
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/gitops/gitfile"
 	"github.com/millhand/millhand/runner/changes"
 	"github.com/millhand/millhand/runner/commands"
 	"github.com/millhand/millhand/runner/confinement"
@@ -40,7 +40,7 @@ func (r Verifier) inClean(ctx context.Context, v tasks.Verify) (res commands.Ran
 	dir := filepath.Join(j.opts.Work, "clean", j.Spec.ID)
 	c := &checkout{}
 	defer func() {
-		err = errors.Join(err, c.close(), gitfile.RemoveAll(dir), restore())
+		err = errors.Join(err, c.close(), sharedfile.RemoveAll(dir), restore())
 		res.ElapsedMS = j.opts.Now().Sub(began).Milliseconds()
 	}()
 	err = r.checkOut(ctx, c, dir)

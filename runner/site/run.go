@@ -9,9 +9,9 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
+	"github.com/millhand/millhand/internal/files/sharedfile"
 	"github.com/millhand/millhand/internal/forge/credentials"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/gitops/gitfile"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/runner/commands"
@@ -60,7 +60,7 @@ type Trees struct {
 // discard removes a worktree.
 func (t Trees) discard(tree string) error {
 	if t.Discard == nil || t.Discard(tree) != nil {
-		return gitfile.RemoveAll(tree)
+		return sharedfile.RemoveAll(tree)
 	}
 	return nil
 }

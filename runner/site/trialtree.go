@@ -13,9 +13,9 @@ import (
 
 	"github.com/millhand/millhand/internal/ecosystem"
 	"github.com/millhand/millhand/internal/files/owner"
+	"github.com/millhand/millhand/internal/files/sharedfile"
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/gitops"
-	"github.com/millhand/millhand/internal/gitops/gitfile"
 	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/runner/ablation"
 	"github.com/millhand/millhand/runner/changes"
@@ -47,7 +47,7 @@ func (r Verifier) OpenTrialTree(ctx context.Context, number int) (t *TrialTree, 
 			err = errors.Join(err, t.Close())
 		}
 	}()
-	if err := gitfile.RemoveAll(t.dir); err != nil { // of an earlier attempt
+	if err := sharedfile.RemoveAll(t.dir); err != nil { // of an earlier attempt
 		return t, err
 	}
 	repo, err := s.Tree.CheckOut(ctx, filepath.Join(t.dir, "tree"), &state.ChangeSet{}, gitops.CommitOptions{Parent: s.Base})
@@ -88,7 +88,7 @@ func (r Verifier) OpenTrialTree(ctx context.Context, number int) (t *TrialTree, 
 }
 
 // Close removes the checkout.
-func (t *TrialTree) Close() error { return errors.Join(t.close(), gitfile.RemoveAll(t.dir)) }
+func (t *TrialTree) Close() error { return errors.Join(t.close(), sharedfile.RemoveAll(t.dir)) }
 
 // Base returns what a path is in the base. It can only be asked before the first trial.
 func (t *TrialTree) Base(name string) (ablation.Content, error) {
@@ -183,7 +183,7 @@ func (t *TrialTree) setUp(ctx context.Context, inputs ablation.Tree, key string)
 		return err
 	}
 	for _, dir := range t.private.Paths {
-		if err := errors.Join(gitfile.RemoveAll(dir), confinement.MakePrivate(dir), owner.As(t.site.Space.Dir(), dir)); err != nil {
+		if err := errors.Join(sharedfile.RemoveAll(dir), confinement.MakePrivate(dir), owner.As(t.site.Space.Dir(), dir)); err != nil {
 			return err
 		}
 	}

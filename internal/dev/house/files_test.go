@@ -11,15 +11,15 @@ import (
 // else names them, or another mechanism confines them.
 func writers() map[string]string {
 	return map[string]string{
-		"internal/files":           "it is the rule; internal/files/workspace writes beneath an os.Root",
-		"internal/gitops":          "worktrees, with git's names",
-		"internal/gitops/state":    "files of a working tree that are restored, and copies of objects",
-		"internal/gitops/store":    "objects, with git's names",
-		"internal/gitops/content":  "files of Git LFS, with its names",
-		"internal/gitops/gitdir":   "a git directory, with git's locks",
-		"internal/gitops/objectdb": "packs, with git's names",
-		"internal/gitops/gitfile":  "its callers name the paths, and count as if they called package os",
-		"internal/gitops/remote":   "mirrors, with git's names",
+		"internal/files":            "it is the rule; internal/files/workspace writes beneath an os.Root",
+		"internal/gitops":           "worktrees, with git's names",
+		"internal/gitops/state":     "files of a working tree that are restored, and copies of objects",
+		"internal/gitops/store":     "objects, with git's names",
+		"internal/gitops/content":   "files of Git LFS, with its names",
+		"internal/gitops/gitdir":    "a git directory, with git's locks",
+		"internal/gitops/objectdb":  "packs, with git's names",
+		"internal/files/sharedfile": "its callers name the paths, and count as if they called package os",
+		"internal/gitops/remote":    "mirrors, with git's names",
 
 		"internal/files/owner":              "its callers name the paths, and count as if they called package os",
 		"internal/rundir":                   "the private directory of a run, which only its user can change",

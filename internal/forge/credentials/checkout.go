@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/millhand/millhand/internal/files/sharedfile"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/gitops/gitfile"
 	"github.com/millhand/millhand/internal/gitops/remote"
 )
 
@@ -235,7 +235,7 @@ func Hide(ctx context.Context, git *gitdir.Dir) (putBack func(context.Context) e
 
 // rewrite modifies a configuration file under its lock, if its content changes.
 func rewrite(ctx context.Context, env gitdir.Env, name string, change func([]byte) ([]byte, error)) (before, after []byte, err error) {
-	if before, err = gitfile.Read(name); err == nil {
+	if before, err = sharedfile.Read(name); err == nil {
 		after, err = change(before)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
@@ -253,7 +253,7 @@ func rewrite(ctx context.Context, env gitdir.Env, name string, change func([]byt
 		return nil, nil, err
 	}
 	defer l.Release()
-	if before, err = gitfile.Read(name); err == nil { // read again under the lock
+	if before, err = sharedfile.Read(name); err == nil { // read again under the lock
 		after, err = change(before)
 	}
 	if err == nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
+	"github.com/millhand/millhand/internal/files/sharedfile"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/gitops/gitfile"
 	"github.com/millhand/millhand/internal/gitops/store"
 )
 
@@ -174,7 +174,7 @@ var ErrReplaced = errors.New("modified while it was read")
 
 // open opens a plain file without waiting and without leaving the work tree.
 func (t *Tree) open(path string) (*os.File, error) {
-	f, err := t.dir.OpenFile(path, gitfile.OpenFlags, 0)
+	f, err := t.dir.OpenFile(path, sharedfile.OpenFlags, 0)
 	if err != nil {
 		return nil, err
 	}

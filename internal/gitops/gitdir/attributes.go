@@ -5,7 +5,7 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/millhand/millhand/internal/gitops/gitfile"
+	"github.com/millhand/millhand/internal/files/sharedfile"
 	"github.com/millhand/millhand/internal/gitops/ignore"
 )
 
@@ -187,7 +187,7 @@ func (f *AttributeFile) Names(attribute string) bool {
 
 // ReadAttributeFile reads an attribute file that is not in a work tree; nil if missing.
 func ReadAttributeFile(name string) (*AttributeFile, error) {
-	data, err := gitfile.ReadOptional(name)
+	data, err := sharedfile.ReadOptional(name)
 	if err != nil || data == nil {
 		return nil, err
 	}

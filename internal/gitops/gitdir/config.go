@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/millhand/millhand/internal/gitops/gitfile"
+	"github.com/millhand/millhand/internal/files/sharedfile"
 )
 
 // ConfigFile is one file of git's configuration; the zero value is an empty one.
@@ -18,8 +18,8 @@ type ConfigFiles []ConfigFile
 
 // ReadConfigFile reads a configuration file. A missing one is empty.
 func ReadConfigFile(name string) (ConfigFile, error) {
-	data, err := gitfile.Read(name)
-	if gitfile.Absent(err) {
+	data, err := sharedfile.Read(name)
+	if sharedfile.Absent(err) {
 		return ConfigFile{}, nil
 	}
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 	"weak"
 
-	"github.com/millhand/millhand/internal/gitops/gitfile"
+	"github.com/millhand/millhand/internal/files/sharedfile"
 	"github.com/millhand/millhand/internal/gitops/objectdb"
 	"github.com/millhand/millhand/internal/proc/clock"
 )
@@ -157,7 +157,7 @@ func (d *Dir) OperationInProgress() string {
 // callers as long as one of them has it and the file is not replaced.
 func (d *Dir) Index() (*Index, error) {
 	name := filepath.Join(d.Own, "index")
-	f, err := gitfile.Open(name)
+	f, err := sharedfile.Open(name)
 	if errors.Is(err, os.ErrNotExist) {
 		return &Index{version: 2}, nil
 	}

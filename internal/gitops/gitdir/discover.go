@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/millhand/millhand/internal/gitops/gitfile"
+	"github.com/millhand/millhand/internal/files/sharedfile"
 )
 
 // location is the location of a repository: its working tree, the directory of
@@ -118,7 +118,7 @@ func ReadPointer(name, prefix string) (string, error) {
 	if !info.Mode().IsRegular() || info.Size() > longest {
 		return "", fmt.Errorf("%s: %w", name, ErrNotRepository)
 	}
-	data, err := gitfile.Read(name)
+	data, err := sharedfile.Read(name)
 	if err != nil {
 		return "", err
 	}

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/millhand/millhand/internal/gitops/gitfile"
+	"github.com/millhand/millhand/internal/files/sharedfile"
 	"github.com/millhand/millhand/internal/gitops/ignore"
 )
 
@@ -33,7 +33,7 @@ type includer struct {
 func (r *includer) read(name string) (ConfigFile, error) {
 	var c ConfigFile
 	err := r.decode(&c, name, 0)
-	if gitfile.Absent(err) {
+	if sharedfile.Absent(err) {
 		err = nil
 	}
 	return c, err
@@ -47,7 +47,7 @@ func (r *includer) decode(c *ConfigFile, name string, depth int) error {
 	if r.files++; r.files > includeFiles {
 		return fmt.Errorf("include git configuration %s: maximum number of files (%d) exceeded", name, includeFiles)
 	}
-	data, err := gitfile.Read(name)
+	data, err := sharedfile.Read(name)
 	if err != nil {
 		return fmt.Errorf("read git configuration: %w", err)
 	}
@@ -58,7 +58,7 @@ func (r *includer) decode(c *ConfigFile, name string, depth int) error {
 			return nil
 		}
 		err := r.decode(c, included, depth+1)
-		if gitfile.Absent(err) {
+		if sharedfile.Absent(err) {
 			return nil // as in git
 		}
 		return err

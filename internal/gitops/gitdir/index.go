@@ -16,7 +16,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
-	"github.com/millhand/millhand/internal/gitops/gitfile"
+	"github.com/millhand/millhand/internal/files/sharedfile"
 )
 
 // The format is that of gitformat-index(5), versions 2 to 4. go-git has a codec
@@ -93,7 +93,7 @@ func readIndexFile(f *os.File) (*Index, error) {
 		return nil, err
 	}
 	idx, err := parseIndex(data, func(hash plumbing.Hash) ([]byte, error) {
-		return gitfile.Read(filepath.Join(filepath.Dir(f.Name()), "sharedindex."+hash.String()))
+		return sharedfile.Read(filepath.Join(filepath.Dir(f.Name()), "sharedindex."+hash.String()))
 	})
 	if err != nil {
 		return nil, err

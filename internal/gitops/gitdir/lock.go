@@ -14,7 +14,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/millhand/millhand/internal/files/owner"
-	"github.com/millhand/millhand/internal/gitops/gitfile"
+	"github.com/millhand/millhand/internal/files/sharedfile"
 )
 
 // LockFile is git's lock on a file: a file of the same name with ".lock"
@@ -87,7 +87,7 @@ func createLock(target string, content []byte) (*LockFile, error) {
 // LockedFor returns the commit that the holder of a branch's lock moves the branch to; "" if the
 // branch, given with refs/heads/, is not locked, or the lock does not contain a commit yet.
 func (d *Dir) LockedFor(branch string) string {
-	f, err := gitfile.Open(d.LockOf(branch))
+	f, err := sharedfile.Open(d.LockOf(branch))
 	if err != nil {
 		return ""
 	}
@@ -113,7 +113,7 @@ func WaitUnlocked(ctx context.Context, env Env, targets ...string) error {
 		name := target + ".lock"
 		for {
 			info, err := os.Lstat(name)
-			if gitfile.Absent(err) {
+			if sharedfile.Absent(err) {
 				break
 			}
 			if err != nil {
@@ -160,7 +160,7 @@ func (l *LockFile) Commit() error {
 	}
 	l.file = nil
 	// git pack-refs, and so git gc, may have packed the reference, and removed it and its directory since.
-	return gitfile.IgnoreMissing(gitfile.SyncDir(filepath.Dir(l.target)))
+	return sharedfile.IgnoreMissing(sharedfile.SyncDir(filepath.Dir(l.target)))
 }
 
 // Release releases the lock unless it was committed. It is meant for defer, so

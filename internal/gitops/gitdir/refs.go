@@ -14,7 +14,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/millhand/millhand/internal/files/owner"
-	"github.com/millhand/millhand/internal/gitops/gitfile"
+	"github.com/millhand/millhand/internal/files/sharedfile"
 )
 
 // Where references are. A mirror has its remote's branches under OriginPrefix.
@@ -57,7 +57,7 @@ func (d *Dir) Head() (Head, error) {
 
 // ReadHead returns the reference that HEAD names, or the commit if it is detached.
 func (d *Dir) ReadHead() (target string, hash plumbing.Hash, err error) {
-	data, err := gitfile.Read(filepath.Join(d.Own, "HEAD"))
+	data, err := sharedfile.Read(filepath.Join(d.Own, "HEAD"))
 	if err != nil {
 		return "", plumbing.ZeroHash, fmt.Errorf("read HEAD: %w", err)
 	}
@@ -95,7 +95,7 @@ func (d *Dir) Branch(name string) (hash string, exists bool, err error) {
 // readRef returns what a reference holds: its own file, or its line in
 // packed-refs. References to references are not followed but refused.
 func (d *Dir) readRef(name string) (plumbing.Hash, bool, error) {
-	data, err := gitfile.Read(filepath.Join(d.Common, filepath.FromSlash(name)))
+	data, err := sharedfile.Read(filepath.Join(d.Common, filepath.FromSlash(name)))
 	if err == nil {
 		line := strings.TrimSpace(string(data))
 		if !plumbing.IsHash(line) {
@@ -103,7 +103,7 @@ func (d *Dir) readRef(name string) (plumbing.Hash, bool, error) {
 		}
 		return plumbing.NewHash(line), true, nil
 	}
-	if !gitfile.Absent(err) && !isDir(filepath.Join(d.Common, filepath.FromSlash(name))) {
+	if !sharedfile.Absent(err) && !isDir(filepath.Join(d.Common, filepath.FromSlash(name))) {
 		return plumbing.ZeroHash, false, err
 	}
 	packed, err := d.PackedRefs()
@@ -116,8 +116,8 @@ func (d *Dir) readRef(name string) (plumbing.Hash, bool, error) {
 
 // PackedRefs reads the references that have no file of their own.
 func (d *Dir) PackedRefs() (map[string]plumbing.Hash, error) {
-	data, err := gitfile.Read(filepath.Join(d.Common, "packed-refs"))
-	if err != nil && !gitfile.Absent(err) {
+	data, err := sharedfile.Read(filepath.Join(d.Common, "packed-refs"))
+	if err != nil && !sharedfile.Absent(err) {
 		return nil, err
 	}
 	refs := map[string]plumbing.Hash{}
@@ -147,13 +147,13 @@ func (d *Dir) looseRefs(dir string) (map[string]plumbing.Hash, error) {
 	loose := map[string]plumbing.Hash{}
 	top := filepath.Join(d.Common, dir)
 	err := filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
-		if gitfile.Absent(err) || err == nil && !e.Type().IsRegular() {
+		if sharedfile.Absent(err) || err == nil && !e.Type().IsRegular() {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		data, err := gitfile.Read(path)
+		data, err := sharedfile.Read(path)
 		if line := string(bytes.TrimSpace(data)); err == nil && plumbing.IsHash(line) {
 			rel, err := filepath.Rel(d.Common, path)
 			if err != nil {
@@ -161,7 +161,7 @@ func (d *Dir) looseRefs(dir string) (map[string]plumbing.Hash, error) {
 			}
 			loose[filepath.ToSlash(rel)] = plumbing.NewHash(line)
 		}
-		return gitfile.IgnoreMissing(err)
+		return sharedfile.IgnoreMissing(err)
 	})
 	return loose, err
 }
@@ -180,7 +180,7 @@ func (d *Dir) replacements() (map[plumbing.Hash]plumbing.Hash, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", replacePrefix, err)
 	}
-	packed, err := gitfile.ReadOptional(filepath.Join(d.Common, "packed-refs"))
+	packed, err := sharedfile.ReadOptional(filepath.Join(d.Common, "packed-refs"))
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +203,7 @@ func (d *Dir) replacements() (map[plumbing.Hash]plumbing.Hash, error) {
 
 // Shallow returns the commits whose parents are missing.
 func (d *Dir) Shallow() ([]plumbing.Hash, error) {
-	data, err := gitfile.ReadOptional(filepath.Join(d.Common, "shallow"))
+	data, err := sharedfile.ReadOptional(filepath.Join(d.Common, "shallow"))
 	if err != nil {
 		return nil, err
 	}
@@ -244,7 +244,7 @@ func (d *Dir) checkRoom(name string) error {
 func (d *Dir) checkBelow(name string, taken func(string) error) error {
 	top := filepath.Join(d.Common, filepath.FromSlash(name))
 	return filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
-		if gitfile.Absent(err) {
+		if sharedfile.Absent(err) {
 			return nil
 		}
 		if err != nil || e.IsDir() || path == top {

@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/millhand/millhand/internal/gitops/gitfile"
+	"github.com/millhand/millhand/internal/files/sharedfile"
 )
 
 // TemporaryName is the start of the names of temporary directories in the directory objects,
@@ -17,7 +17,7 @@ const TemporaryName = "tmp_worktree_"
 func RemoveRegistration(dir string) error {
 	temporary := filepath.Join(dir, "..", "..", "objects", TemporaryName+rand.Text())
 	if err := os.Rename(dir, temporary); err != nil {
-		return gitfile.RemoveAll(dir)
+		return sharedfile.RemoveAll(dir)
 	}
-	return gitfile.RemoveAll(temporary)
+	return sharedfile.RemoveAll(temporary)
 }

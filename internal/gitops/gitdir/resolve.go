@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
-	"github.com/millhand/millhand/internal/gitops/gitfile"
+	"github.com/millhand/millhand/internal/files/sharedfile"
 )
 
 // Resolve returns the commit that a revision names: HEAD, a tag, a branch, a
@@ -66,7 +66,7 @@ func (d *Dir) candidates(rev string) []string {
 
 // originHead returns the commit of the remote's default branch.
 func (d *Dir) originHead() (plumbing.Hash, error) {
-	data, err := gitfile.ReadOptional(filepath.Join(d.Common, "refs", "remotes", "origin", "HEAD"))
+	data, err := sharedfile.ReadOptional(filepath.Join(d.Common, "refs", "remotes", "origin", "HEAD"))
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
-	"github.com/millhand/millhand/internal/gitops/gitfile"
+	"github.com/millhand/millhand/internal/files/sharedfile"
 	"github.com/millhand/millhand/internal/proc/clock"
 )
 
@@ -104,7 +104,7 @@ const maxReplaced = 5
 // borrow objects from, and so on.
 func withAlternates(dirs []string, from int) ([]string, error) {
 	for ; from < len(dirs); from++ {
-		data, err := gitfile.Read(filepath.Join(dirs[from], "info", "alternates"))
+		data, err := sharedfile.Read(filepath.Join(dirs[from], "info", "alternates"))
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}

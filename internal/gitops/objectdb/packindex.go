@@ -13,7 +13,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
-	"github.com/millhand/millhand/internal/gitops/gitfile"
+	"github.com/millhand/millhand/internal/files/sharedfile"
 )
 
 // pack is a pack and its index, of which only the fanout table is in memory. The rest is read
@@ -47,7 +47,7 @@ func (p *pack) openIndex() error {
 	if p.idx != nil {
 		return nil
 	}
-	f, err := gitfile.Open(p.name + ".idx")
+	f, err := sharedfile.Open(p.name + ".idx")
 	if err == nil {
 		p.idx = f
 		err = p.readFanout()

@@ -11,7 +11,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 
-	"github.com/millhand/millhand/internal/gitops/gitfile"
+	"github.com/millhand/millhand/internal/files/sharedfile"
 )
 
 // entry is the header of an object in a pack.
@@ -39,7 +39,7 @@ func (p *pack) openPack() error {
 	if p.file != nil {
 		return nil
 	}
-	f, err := gitfile.Open(p.name + ".pack")
+	f, err := sharedfile.Open(p.name + ".pack")
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
 
 	"github.com/millhand/millhand/internal/files/owner"
-	"github.com/millhand/millhand/internal/gitops/gitfile"
+	"github.com/millhand/millhand/internal/files/sharedfile"
 )
 
 // git gc and git repack move objects to new packs and remove the old ones while
@@ -82,7 +82,7 @@ const maxOpenPacks = 16
 // listPacks lists the packs that have an index: others are being written, or were left behind.
 func (s *objectStore) listPacks() (changed bool) {
 	entries, err := os.ReadDir(filepath.Join(s.dir, "pack"))
-	if s.err = gitfile.IgnoreMissing(err); s.err != nil {
+	if s.err = sharedfile.IgnoreMissing(err); s.err != nil {
 		return false
 	}
 	var names []string
@@ -201,7 +201,7 @@ func (s *objectStore) size(hash plumbing.Hash) (int64, error) {
 // loose opens the file of an object.
 func (s *objectStore) loose(hash plumbing.Hash) (*os.File, error) {
 	name := hash.String()
-	f, err := gitfile.Open(filepath.Join(s.dir, name[:2], name[2:]))
+	f, err := sharedfile.Open(filepath.Join(s.dir, name[:2], name[2:]))
 	if errors.Is(err, fs.ErrNotExist) {
 		err = plumbing.ErrObjectNotFound
 	}
@@ -212,7 +212,7 @@ func (s *objectStore) loose(hash plumbing.Hash) (*os.File, error) {
 func (s *objectStore) withPrefix(prefix []byte, set map[plumbing.Hash]bool) error {
 	first := fmt.Sprintf("%x", prefix[:1])
 	entries, err := os.ReadDir(filepath.Join(s.dir, first))
-	if err = gitfile.IgnoreMissing(err); err != nil {
+	if err = sharedfile.IgnoreMissing(err); err != nil {
 		return err
 	}
 	for _, e := range entries {
@@ -259,5 +259,5 @@ func InstallPack(dir string, pack *os.File, idx *idxfile.MemoryIndex, name strin
 			return err
 		}
 	}
-	return gitfile.SyncDir(dir)
+	return sharedfile.SyncDir(dir)
 }

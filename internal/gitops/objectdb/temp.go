@@ -8,7 +8,7 @@ import (
 
 	"github.com/millhand/millhand/internal/files/filelock"
 	"github.com/millhand/millhand/internal/files/owner"
-	"github.com/millhand/millhand/internal/gitops/gitfile"
+	"github.com/millhand/millhand/internal/files/sharedfile"
 )
 
 // The kinds of temporary files, by the start of their names. git gc knows these names, too.
@@ -75,7 +75,7 @@ func isTemp(name string) bool {
 }
 
 func removeStale(name string) bool {
-	f, err := os.OpenFile(name, gitfile.OpenFlags, 0)
+	f, err := os.OpenFile(name, sharedfile.OpenFlags, 0)
 	if err != nil {
 		return false
 	}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/millhand/millhand/internal/files/sharedfile"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/gitops/gitfile"
 )
 
 // localSource is a source read directly from disk. It always has its full
@@ -20,7 +20,7 @@ type localSource struct {
 // openDirectory opens a local repository, bare or not.
 func openDirectory(dir string) (*localSource, error) {
 	git, err := gitdir.OpenAt(dir, gitdir.Env{})
-	if gitfile.Absent(err) || errors.Is(err, gitdir.ErrNotRepository) {
+	if sharedfile.Absent(err) || errors.Is(err, gitdir.ErrNotRepository) {
 		return nil, fmt.Errorf("%w: %w", ErrNotFound, err)
 	}
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millhand/millhand/internal/files/sharedfile"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/gitops/gitfile"
 )
 
 const (
@@ -69,7 +69,7 @@ func (m *mirroring) pruneObjects(ctx context.Context, lock *os.File) error {
 		if _, err := os.Lstat(strings.TrimSuffix(pack, ".pack") + ".mtimes"); err == nil {
 			continue // the times of unneeded objects are in that file
 		}
-		if err := gitfile.IgnoreMissing(os.Chtimes(pack, time.Time{}, now)); err != nil {
+		if err := sharedfile.IgnoreMissing(os.Chtimes(pack, time.Time{}, now)); err != nil {
 			return err
 		}
 	}

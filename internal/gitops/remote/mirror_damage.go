@@ -12,7 +12,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/objfile"
 
-	"github.com/millhand/millhand/internal/gitops/gitfile"
+	"github.com/millhand/millhand/internal/files/sharedfile"
 )
 
 // clearDamage removes untrusted parts of a mirror: the remote's references, and
@@ -20,7 +20,7 @@ import (
 // of jobs are preserved.
 func clearDamage(dir string) error {
 	for _, name := range []string{"packed-refs", "shallow"} {
-		if err := gitfile.IgnoreMissing(os.Remove(filepath.Join(dir, name))); err != nil {
+		if err := sharedfile.IgnoreMissing(os.Remove(filepath.Join(dir, name))); err != nil {
 			return err
 		}
 	}
@@ -57,7 +57,7 @@ func clearPacks(dir string) error {
 			continue
 		}
 		for _, name := range []string{".idx", ".pack", ".rev", ".bitmap", ".mtimes", ".keep"} {
-			if err := gitfile.IgnoreMissing(os.Remove(base + name)); err != nil {
+			if err := sharedfile.IgnoreMissing(os.Remove(base + name)); err != nil {
 				return err
 			}
 		}
@@ -102,7 +102,7 @@ func clearLoose(dir, prefix string) error {
 		if _, err := hex.DecodeString(prefix + e.Name()); err == nil && looseHash(name) == plumbing.NewHash(prefix+e.Name()) {
 			continue
 		}
-		if err := gitfile.RemoveAll(name); err != nil {
+		if err := sharedfile.RemoveAll(name); err != nil {
 			return err
 		}
 	}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/millhand/millhand/internal/files/sharedfile"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/gitops/gitfile"
 )
 
 // mirrorMark is the file that identifies a mirror created by millhand. It
@@ -85,7 +85,7 @@ func removeForeign(dir string, entries []fs.DirEntry) error {
 		if known && (isDirectory && e.IsDir() || !isDirectory && e.Type().IsRegular()) {
 			continue
 		}
-		if err := gitfile.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
+		if err := sharedfile.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
 			return err
 		}
 	}
@@ -97,7 +97,7 @@ func removeForeign(dir string, entries []fs.DirEntry) error {
 	}
 	shared, _ := filepath.Glob(filepath.Join(objects, "pack", "multi-pack-index*")) // the pattern is valid
 	for _, name := range append(shared, filepath.Join(objects, "info")) {
-		if err := gitfile.RemoveAll(name); err != nil {
+		if err := sharedfile.RemoveAll(name); err != nil {
 			return err
 		}
 	}
@@ -142,7 +142,7 @@ func replaceFile(name string, data []byte) error {
 	if err := os.Rename(f.Name(), name); err != nil {
 		return err
 	}
-	return gitfile.SyncDir(filepath.Dir(name))
+	return sharedfile.SyncDir(filepath.Dir(name))
 }
 
 // writeShallow writes the list of present commits whose parents are missing.
@@ -156,7 +156,7 @@ func (m *mirroring) writeShallow(commits []plumbing.Hash) error {
 	slices.Sort(lines)
 	name := filepath.Join(m.dir, "shallow")
 	if len(lines) == 0 {
-		return gitfile.IgnoreMissing(os.Remove(name))
+		return sharedfile.IgnoreMissing(os.Remove(name))
 	}
 	return replaceFile(name, []byte(strings.Join(slices.Compact(lines), "")))
 }
@@ -184,7 +184,7 @@ func (m *mirroring) writeRefs(refs map[string]plumbing.Hash) error {
 			return err
 		}
 	default:
-		if err := gitfile.IgnoreMissing(os.Remove(head)); err != nil {
+		if err := sharedfile.IgnoreMissing(os.Remove(head)); err != nil {
 			return err
 		}
 	}
@@ -210,7 +210,7 @@ func (m *mirroring) removeLoose() error {
 			if stays {
 				continue
 			}
-			if err := gitfile.RemoveAll(name); err != nil {
+			if err := sharedfile.RemoveAll(name); err != nil {
 				return err
 			}
 		}

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millhand/millhand/internal/files/sharedfile"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/gitops/gitfile"
 )
 
 // staleAge is the age after which an unfinished file is assumed to be left by a
@@ -32,13 +32,13 @@ func removeStale(dir string, env gitdir.Env) {
 		if err != nil {
 			continue
 		}
-		if _, err := os.Lstat(pointer); gitfile.Absent(err) {
+		if _, err := os.Lstat(pointer); sharedfile.Absent(err) {
 			unfinished = append(unfinished, name)
 		}
 	}
 	for _, name := range unfinished {
 		if info, err := os.Lstat(name); err == nil && env.Now().Sub(info.ModTime()) > staleAge {
-			_ = gitfile.RemoveAll(name)
+			_ = sharedfile.RemoveAll(name)
 		}
 	}
 }

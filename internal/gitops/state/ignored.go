@@ -10,9 +10,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/millhand/millhand/internal/files/sharedfile"
 	"github.com/millhand/millhand/internal/gitops/content"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/gitops/gitfile"
 	"github.com/millhand/millhand/internal/gitops/ignore"
 )
 
@@ -22,7 +22,7 @@ import (
 func (r *Reader) IgnoreRules() (*ignore.Matcher, error) {
 	var files []ignore.Patterns
 	for _, name := range []string{r.Git.Settings.ExcludesFile, filepath.Join(r.Git.Common, "info", "exclude")} {
-		data, err := gitfile.ReadOptional(name)
+		data, err := sharedfile.ReadOptional(name)
 		if err != nil {
 			return nil, fmt.Errorf("read ignore rules: %w", err)
 		}

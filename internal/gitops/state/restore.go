@@ -11,7 +11,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
-	"github.com/millhand/millhand/internal/gitops/gitfile"
+	"github.com/millhand/millhand/internal/files/sharedfile"
 	"github.com/millhand/millhand/internal/gitops/objectdb"
 	"github.com/millhand/millhand/internal/gitops/store"
 )
@@ -45,7 +45,7 @@ func (r *Reader) eachPath(ctx context.Context, fn func(path string, d fs.DirEntr
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil:
-			return gitfile.IgnoreMissing(err)
+			return sharedfile.IgnoreMissing(err)
 		}
 		rel, err := filepath.Rel(r.Git.Root, path)
 		if err != nil || rel == "." || rel == ".git" {
@@ -67,7 +67,7 @@ func (r *Reader) Restore(ctx context.Context, t *FullState) error {
 		if _, existed := t.isDir[path]; existed {
 			return nil
 		}
-		if err := gitfile.RemoveAll(filepath.Join(r.Git.Root, filepath.FromSlash(path))); err != nil {
+		if err := sharedfile.RemoveAll(filepath.Join(r.Git.Root, filepath.FromSlash(path))); err != nil {
 			return err
 		}
 		if d.IsDir() {

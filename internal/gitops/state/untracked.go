@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/millhand/millhand/internal/files/dirent"
+	"github.com/millhand/millhand/internal/files/sharedfile"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/gitops/gitfile"
 	"github.com/millhand/millhand/internal/proc/parallel"
 )
 
@@ -146,7 +146,7 @@ func (u *Untracked) listed(dir string, without []string) (files map[string]stamp
 	if in != nil {
 		defer in.Close()
 	}
-	if err != nil && !errors.Is(err, fs.ErrPermission) && !gitfile.Absent(err) {
+	if err != nil && !errors.Is(err, fs.ErrPermission) && !sharedfile.Absent(err) {
 		return nil, nil, err
 	}
 	files = map[string]stamp{}
@@ -190,7 +190,7 @@ func (u *Untracked) Since(before *Untracked) []Change {
 		if _, ok := u.files[path]; ok {
 			continue
 		}
-		if _, err := os.Lstat(filepath.Join(u.root, filepath.FromSlash(path))); gitfile.Absent(err) {
+		if _, err := os.Lstat(filepath.Join(u.root, filepath.FromSlash(path))); sharedfile.Absent(err) {
 			list = append(list, Change{Path: path, Kind: Deleted})
 		}
 	}

@@ -16,9 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/millhand/millhand/internal/files/dirent"
+	"github.com/millhand/millhand/internal/files/sharedfile"
 	"github.com/millhand/millhand/internal/gitops/content"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/gitops/gitfile"
 	"github.com/millhand/millhand/internal/gitops/ignore"
 	"github.com/millhand/millhand/internal/gitops/store"
 	"github.com/millhand/millhand/internal/proc/parallel"
@@ -136,7 +136,7 @@ func (w *walk) visit(d directory) ([]directory, error) {
 		defer in.Close()
 	}
 	switch {
-	case gitfile.Absent(err):
+	case sharedfile.Absent(err):
 		return nil, nil // removed since its name was read
 	case errors.Is(err, fs.ErrPermission) && d.path != "" && !w.tracks(&d):
 		return nil, nil // as git does with untracked directories
@@ -179,7 +179,7 @@ func (w *walk) compare(in *os.File, d *directory, list dirent.List) ([]child, er
 	var st unix.Stat_t
 	for e, rest, ok := list.Next(); ok; e, rest, ok = rest.Next() {
 		if e.Kind == dirent.Unknown {
-			if err := e.Lstat(fd, &st); gitfile.Absent(err) {
+			if err := e.Lstat(fd, &st); sharedfile.Absent(err) {
 				continue
 			} else if err != nil {
 				return nil, lstatFailed(in, e, err)
@@ -197,7 +197,7 @@ func (w *walk) compare(in *os.File, d *directory, list dirent.List) ([]child, er
 		if at = i; w.met[i] != absent {
 			continue
 		}
-		if err := e.Lstat(fd, &st); gitfile.Absent(err) {
+		if err := e.Lstat(fd, &st); sharedfile.Absent(err) {
 			continue
 		} else if err != nil {
 			return nil, lstatFailed(in, e, err)
@@ -306,7 +306,7 @@ func (w *walk) leaveOut(in *os.File, path string, isDir bool) {
 // be closed, even if it can't be listed.
 func openDirectory(name string, list *dirent.List) (*os.File, error) {
 	*list = (*list)[:0]
-	d, err := gitfile.OpenDirectory(name)
+	d, err := sharedfile.OpenDirectory(name)
 	if err != nil {
 		return nil, err
 	}
@@ -377,7 +377,7 @@ func (w *walk) file(in *os.File, d *directory, path string) (found, bool, error)
 		return found{}, false, nil
 	}
 	info, err := gitdir.LstatIn(in, filepath.Base(path))
-	if gitfile.Absent(err) {
+	if sharedfile.Absent(err) {
 		return found{}, false, nil
 	}
 	if err != nil {

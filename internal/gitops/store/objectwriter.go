@@ -16,7 +16,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/objfile"
 
 	"github.com/millhand/millhand/internal/files/owner"
-	"github.com/millhand/millhand/internal/gitops/gitfile"
+	"github.com/millhand/millhand/internal/files/sharedfile"
 	"github.com/millhand/millhand/internal/gitops/objectdb"
 	"github.com/millhand/millhand/internal/proc/parallel"
 )
@@ -178,7 +178,7 @@ func (w *Writer) Finish(ctx context.Context) error {
 	for d := range w.dirs {
 		dirs = append(dirs, d)
 	}
-	return parallel.Each(ctx, dirs, func(d string) error { return gitfile.IgnoreMissing(gitfile.SyncDir(d)) }) // git gc has packed what it held
+	return parallel.Each(ctx, dirs, func(d string) error { return sharedfile.IgnoreMissing(sharedfile.SyncDir(d)) }) // git gc has packed what it held
 }
 
 // Stored reports whether the directory has a loose object.

@@ -1,4 +1,4 @@
-package gitfile
+package sharedfile
 
 import (
 	"errors"
