@@ -12,7 +12,7 @@ import (
 	"sync"
 
 	"github.com/millhand/millhand/internal/files/pathtree"
-	"github.com/millhand/millhand/tasks/form"
+	"github.com/millhand/millhand/internal/files/userfile"
 )
 
 // pathWord is a word of a command line that may be a path: in any quotes, because a
@@ -110,9 +110,9 @@ func (b Beside) resolve(line string, repos []Repo, has func(path string) bool) (
 func (b Beside) within(r Repo) bool {
 	top := r.Dir
 	if r.Kind == RepoPath && top != "" {
-		top = TopOf(form.RealDir(r.Dir))
+		top = TopOf(userfile.Real(r.Dir))
 	}
-	return top != "" && (pathtree.Within(b.Dir, top) || pathtree.Within(form.RealDir(b.Dir), top))
+	return top != "" && (pathtree.Within(b.Dir, top) || pathtree.Within(userfile.Real(b.Dir), top))
 }
 
 // readable returns what a command that names a path can read: the directory that has the
@@ -185,7 +185,7 @@ const (
 // secretsIn returns the files and directories that are hidden by their name, have one as
 // secrets have, or that not every user can read; false if there are too many files.
 func secretsIn(dir string) (hidden []string, ok bool) {
-	n, root := 0, form.RealDir(dir)                                            // WalkDir does not follow a symlink
+	n, root := 0, userfile.Real(dir)                                           // WalkDir does not follow a symlink
 	filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error { //nolint:errcheck // what can't be read needs no protection
 		if n++; n > maxBeside || len(hidden) > maxHidden {
 			return filepath.SkipAll

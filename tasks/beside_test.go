@@ -10,11 +10,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millhand/millhand/tasks/form"
+	"github.com/millhand/millhand/internal/files/userfile"
 )
 
 func TestCommandsNameFilesNextToTheManifest(t *testing.T) {
-	top := form.RealDir(t.TempDir())
+	top := userfile.Real(t.TempDir())
 	ops, repo := filepath.Join(top, "home", "ops"), filepath.Join(top, "repo")
 	for name, mode := range map[string]os.FileMode{
 		"ops/check.sh": 0o755, "ops/.env": 0o644, "ops/lib/a.sh": 0o755, "ops/lib/id_rsa": 0o644, "ops/lib/db-credentials.json": 0o644,
@@ -73,7 +73,7 @@ func TestCommandsNameFilesNextToTheManifest(t *testing.T) {
 // The program that a command names is readable, although its name has a word as those of
 // secrets have, or it is the user's alone. Data is not.
 func TestNamedProgramsAreReadable(t *testing.T) {
-	ops := form.RealDir(t.TempDir())
+	ops := userfile.Real(t.TempDir())
 	for name, text := range map[string]string{"scan_secrets.sh": "#!/bin/sh", "secrets.txt": "s3cret", "own.sh": "#!/bin/sh", "own.txt": "text", ".run.sh": "#!/bin/sh"} {
 		if err := os.WriteFile(filepath.Join(ops, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -98,7 +98,7 @@ func TestNamedProgramsAreReadable(t *testing.T) {
 // The program of a custom tool is readable wherever it is. What is next to it is so without
 // files that may have secrets.
 func TestProgramsOfToolsAreReadable(t *testing.T) {
-	top := form.RealDir(t.TempDir())
+	top := userfile.Real(t.TempDir())
 	for _, name := range []string{"ops/m.yaml", "ops/.run.sh", "ops/.env", "ops/bare", "other/run", "other/.env", "home/run", "home/x"} {
 		at := filepath.Join(top, name)
 		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
@@ -134,7 +134,7 @@ func TestFilesNextToAProgramAreBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and run without -short")
 	}
-	ops := form.RealDir(t.TempDir())
+	ops := userfile.Real(t.TempDir())
 	for i := range maxHidden + 2 {
 		if err := os.WriteFile(filepath.Join(ops, fmt.Sprintf("%d.key", i)), nil, 0o600); err != nil {
 			t.Fatal(err)
@@ -168,7 +168,7 @@ func TestSecretsOfASymlinkedDirectoryAreHidden(t *testing.T) {
 }
 
 func TestInstalledModulesAreReadable(t *testing.T) {
-	ops := form.RealDir(t.TempDir())
+	ops := userfile.Real(t.TempDir())
 	for _, name := range []string{"node_modules/js-tokens/index.js", "node_modules/js-tokens/.env", "node_modules/a/server.key", "venv/lib/site-packages/secrets.py", "token.txt"} {
 		file := filepath.Join(ops, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {

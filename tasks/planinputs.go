@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/files/pathtree"
-	"github.com/millhand/millhand/tasks/form"
+	"github.com/millhand/millhand/internal/files/userfile"
 )
 
 // Inputs returns the files and directories of this machine that loading the plan has read
@@ -117,7 +117,7 @@ func (p *Plan) processes() map[string]Process {
 // addBelow adds a file, or a directory and the files and empty directories below it, except
 // git's own directories, symlinks to other places, and, without secrets, what looks like one.
 func addBelow(all map[string]bool, root string, secrets bool) {
-	top := form.RealDir(root)
+	top := userfile.Real(root)
 	_ = filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error { // what can't be read is not found by jobs either
 		at := root + strings.TrimPrefix(path, top)
 		switch {
@@ -129,7 +129,7 @@ func addBelow(all map[string]bool, root string, secrets bool) {
 			if path == top || emptyDir(path) {
 				all[at] = true
 			}
-		case form.IsFile(path) && (e.Type()&fs.ModeSymlink == 0 || stays(path, top, secrets)):
+		case userfile.IsFile(path) && (e.Type()&fs.ModeSymlink == 0 || stays(path, top, secrets)):
 			all[at] = true
 		}
 		return nil

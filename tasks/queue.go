@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/tasks/form"
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -120,7 +120,7 @@ func (p *Plan) ReadInputs() ([]Input, error) {
 		}
 		in := Input{Path: path, Mode: info.Mode() & (fs.ModeDir | fs.ModePerm)}
 		if !info.IsDir() {
-			if in.Data, err = form.ReadRegular(path, left); err != nil {
+			if in.Data, err = userfile.ReadRegular(path, left); err != nil {
 				return nil, fmt.Errorf("read the inputs of the plan: %s: %w", path, err)
 			}
 			left -= len(in.Data)

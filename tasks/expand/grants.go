@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	"github.com/millhand/millhand/internal/files/pathtree"
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tasks"
-	"github.com/millhand/millhand/tasks/form"
 )
 
 // grantWorkspaces extends the write keys of processes: a directory that contains the repositories of all jobs
@@ -15,7 +15,7 @@ func grantWorkspaces(p *tasks.Plan) {
 	extend := func(s *tasks.Process) {
 		s.Workspace = s.Workspace || slices.ContainsFunc(s.Write, func(dir string) bool {
 			return !slices.ContainsFunc(p.Jobs, func(j tasks.Job) bool {
-				return j.Repo.Dir == "" || !pathtree.Within(form.RealDir(j.Repo.Dir), form.RealDir(dir))
+				return j.Repo.Dir == "" || !pathtree.Within(userfile.Real(j.Repo.Dir), userfile.Real(dir))
 			})
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
@@ -26,7 +27,7 @@ func (n *modelNames) model(name, dir string) (m tasks.Model, what, fix string) {
 		return tasks.Model{}, what, fix
 	}
 	if kind, file, _ := strings.Cut(name, ":"); manifest.FileKind(kind) != "" {
-		n.Inputs.Uses.Reads(form.ResolvePath(dir, file))
+		n.Inputs.Uses.Reads(userfile.Resolve(dir, file))
 		return manifest.FileModel(kind, file, dir)
 	}
 	if _, id, _ := strings.Cut(name, "/"); strings.TrimSpace(id) == "" || strings.ContainsAny(id, " \t\r\n") {
@@ -64,7 +65,7 @@ func (n *modelNames) modelAt(name form.Text) tasks.Model {
 		return m
 	}
 	if kind, file, ok := strings.Cut(name.S, ":"); ok && manifest.FileKind(kind) != "" {
-		name.Uses().Named(name.Value, form.ResolvePath(name.Src.Dir, file), file)
+		name.Uses().Named(name.Value, userfile.Resolve(name.Src.Dir, file), file)
 	}
 	if by, what := n.refusedModel(m, name.Src.Policies); what != "" {
 		name.Problem(form.Refusal(what, by))

@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/tasks"
-	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/manifest"
 	"github.com/millhand/millhand/tasks/problem"
 	"github.com/millhand/millhand/tasks/template"
@@ -115,7 +115,7 @@ func outputOf(t *manifest.Task, s template.Scope) tasks.OutputFile {
 		return tasks.OutputFile{}
 	}
 	name, ok := from.Render(s)
-	if !ok || from.Outside(form.ResolvePath(from.Src.Dir, name), name) {
+	if !ok || from.Outside(userfile.Resolve(from.Src.Dir, name), name) {
 		return tasks.OutputFile{}
 	}
 	if fault := tasks.OutputFault(from.Src.Dir, name); fault != "" {

@@ -1,12 +1,11 @@
 package form
 
 import (
-	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/tasks/problem"
 )
@@ -67,7 +66,7 @@ func (o Origin) Outside(path, written string) bool {
 // RefusedPath reports whether policies refuse a path of the command line, relative
 // to dir, and by which rule.
 func RefusedPath(policies policy.Set, dir, path string) (policy.Rule, bool) {
-	return RefusesPath(policies, ResolvePath(dir, path))
+	return RefusesPath(policies, userfile.Resolve(dir, path))
 }
 
 // RefusesPath reports whether policies refuse a path. The built-in one refuses
@@ -75,7 +74,7 @@ func RefusedPath(policies policy.Set, dir, path string) (policy.Rule, bool) {
 // hold credentials, millhand's, which has earlier runs, and what its maximum profile keeps
 // the read tool from.
 func RefusesPath(policies policy.Set, path string) (policy.Rule, bool) {
-	real, err := RealPath(path)
+	real, err := userfile.RealPath(path)
 	if err != nil {
 		real = "" // below no directory that is allowed
 	}
@@ -98,20 +97,6 @@ func RefusesPath(policies policy.Set, path string) (policy.Rule, bool) {
 		}
 	}
 	return policy.Rule{}, false
-}
-
-// RealPath resolves the symlinks of a path, of which the end need not exist.
-func RealPath(path string) (string, error) {
-	real, err := filepath.EvalSymlinks(path)
-	parent := filepath.Dir(path)
-	if err == nil || !errors.Is(err, os.ErrNotExist) || parent == path {
-		return real, err
-	}
-	if _, dangling := os.Lstat(path); dangling == nil {
-		return "", err // what it leads to may appear later
-	}
-	real, err = RealPath(parent)
-	return filepath.Join(real, filepath.Base(path)), err
 }
 
 // RefusedKeySource reports whether a policy does not list a source of keys, and records it.

@@ -1,16 +1,14 @@
 package form
 
 import (
-	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/millhand/millhand/internal/files/pathglob"
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -18,7 +16,7 @@ import (
 func beside(t *testing.T, text string, files map[string]string) Value {
 	t.Helper()
 	v := valueOf(t, text)
-	v.Src.Dir = RealDir(t.TempDir())
+	v.Src.Dir = userfile.Real(t.TempDir())
 	for name, content := range files {
 		path := filepath.Join(v.Src.Dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -31,40 +29,6 @@ func beside(t *testing.T, text string, files map[string]string) Value {
 	return v
 }
 
-func TestFilesAreReadUpToABound(t *testing.T) {
-	v := beside(t, "1", map[string]string{"a": "12345", "d/x": ""})
-	path := func(name string) string { return filepath.Join(v.Src.Dir, name) }
-	if data, err := ReadRegular(path("a"), 5); err != nil || string(data) != "12345" {
-		t.Errorf("%q, %v", data, err)
-	}
-	if _, err := ReadRegular(path("a"), 4); !errors.Is(err, ErrTooLarge) {
-		t.Errorf("a larger file: %v", err)
-	}
-	if _, err := ReadRegular(path("d"), 5); Missing(err) != "not a file" {
-		t.Errorf("a directory: %v", err)
-	}
-	if _, err := ReadRegular(path("nope"), 5); Missing(err) != "not found" {
-		t.Errorf("no file: %v", err)
-	}
-	if err := syscall.Mkfifo(path("pipe"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := ReadRegular(path("pipe"), 5); Missing(err) != "not a file" {
-		t.Errorf("a pipe: %v", err)
-	}
-	if data, err := ReadFile(t.Context(), path("pipe")); err != nil || len(data) > 0 {
-		t.Errorf("a pipe without a writer: %q, %v", data, err)
-	}
-	if !IsFile(path("a")) || IsFile(path("d")) || IsFile(path("nope")) {
-		t.Error("files are not distinguished")
-	}
-	for err, want := range map[error]string{os.ErrPermission: "permission denied", &os.PathError{Op: "open", Path: "x", Err: syscall.EIO}: "input/output error", nil: "not a file"} {
-		if got := Missing(err); got != want {
-			t.Errorf("%v: %q, want %q", err, got, want)
-		}
-	}
-}
-
 func TestUnreadableFilesAreReportedWithTheirNames(t *testing.T) {
 	for name, c := range map[string]struct {
 		err  error
@@ -72,7 +36,7 @@ func TestUnreadableFilesAreReportedWithTheirNames(t *testing.T) {
 	}{
 		"m.yaml":     {os.ErrNotExist, "m.yaml: not found; check its path"},
 		"fix a bug":  {os.ErrNotExist, "fix a bug: not found; check its path, or write -p before it if it is a prompt"},
-		"large.yaml": {ErrTooLarge, "large.yaml: the file exceeds 1 MiB; split it into several"},
+		"large.yaml": {userfile.ErrTooLarge, "large.yaml: the file exceeds 1 MiB; split it into several"},
 	} {
 		s := &Source{File: problem.File{Name: name, Found: problem.NewCollector()}}
 		s.Unreadable(c.err)
@@ -184,23 +148,5 @@ func TestForgivenFilesHaveNotesInsteadOfProblems(t *testing.T) {
 	flaws.Report(to)
 	if len(to.List) != 1 || len(to.Notes) != 1 {
 		t.Errorf("%+v", to)
-	}
-}
-
-func TestReadingAPipeEndsWithItsContext(t *testing.T) {
-	dir := t.TempDir()
-	pipe := filepath.Join(dir, "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	writer, err := os.OpenFile(pipe, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer writer.Close()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := ReadFile(ctx, pipe); !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("%v", err)
 	}
 }

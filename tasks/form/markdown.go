@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/millhand/millhand/internal/files/pathtree"
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/internal/text/frontmatter"
 	"github.com/millhand/millhand/tasks/problem"
 )
@@ -36,14 +37,14 @@ func (v Value) Existing() (Text, fs.FileInfo, bool) {
 	if !ok {
 		return t, nil, false
 	}
-	path := ResolvePath(v.Src.Dir, t.S)
+	path := userfile.Resolve(v.Src.Dir, t.S)
 	if v.Outside(path, t.S) {
 		return t, nil, false
 	}
 	v.Uses().Named(v, path, t.S)
 	info, err := os.Stat(path)
 	if err != nil {
-		v.Problem(fmt.Sprintf("%s: %s", problem.Quote(t.S), Missing(err)), "check its path; it is relative to the manifest")
+		v.Problem(fmt.Sprintf("%s: %s", problem.Quote(t.S), userfile.Missing(err)), "check its path; it is relative to the manifest")
 	}
 	return t, info, err == nil
 }
@@ -78,10 +79,10 @@ func (s *Source) Forgiving(read func()) Flaws {
 // MarkdownFile returns a Markdown file that a manifest names, and nil after a problem: a
 // policy refuses its path.
 func (o Origin) MarkdownFile(named string) *Source {
-	if o.Outside(ResolvePath(o.Src.Dir, named), named) {
+	if o.Outside(userfile.Resolve(o.Src.Dir, named), named) {
 		return nil
 	}
-	o.Uses().Reads(ResolvePath(o.Src.Dir, named))
+	o.Uses().Reads(userfile.Resolve(o.Src.Dir, named))
 	src := &Source{
 		File: problem.File{Name: filepath.Join(filepath.Dir(o.Src.Name), named), Found: o.Src.Found},
 		Dir:  o.Src.Dir, Home: o.Src.Home, Inputs: o.Src.Inputs, Policies: o.Src.Policies,
@@ -94,9 +95,9 @@ func (o Origin) MarkdownFile(named string) *Source {
 
 // Markdown reads the text of a Markdown file.
 func (s *Source) Markdown(file string) (string, bool) {
-	data, err := ReadRegular(ResolvePath(s.Dir, file), maxMarkdown)
+	data, err := userfile.ReadRegular(userfile.Resolve(s.Dir, file), maxMarkdown)
 	switch {
-	case errors.Is(err, ErrTooLarge):
+	case errors.Is(err, userfile.ErrTooLarge):
 		s.Report(1, 1, fmt.Sprintf("the file exceeds %d KiB", maxMarkdown>>10), "a prompt is sent with every request: shorten it")
 	case err != nil:
 		s.Unreadable(err)

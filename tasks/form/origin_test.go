@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/millhand/millhand/internal/files/pathglob"
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/tasks/problem"
 )
@@ -146,29 +147,6 @@ func TestPoliciesRefuseValuesAtTheirKeys(t *testing.T) {
 	}
 }
 
-func TestRealPathFollowsSymlinksOfWhatDoesNotExistYet(t *testing.T) {
-	dir := RealDir(t.TempDir())
-	for name, to := range map[string]string{"symlink": "target", "dangling": "gone"} {
-		if err := os.Symlink(filepath.Join(dir, to), filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Mkdir(filepath.Join(dir, "target"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for path, want := range map[string]string{"symlink": "target", "symlink/new/file": "target/new/file", "target/../symlink": "target"} {
-		if got, err := RealPath(filepath.Join(dir, path)); err != nil || got != filepath.Join(dir, want) {
-			t.Errorf("%s: %s, %v", path, got, err)
-		}
-	}
-	if got, err := RealPath(filepath.Join(dir, "dangling", "x")); err == nil {
-		t.Errorf("a symlink to what may appear leads to %s", got)
-	}
-	if got := RealDir(filepath.Join(dir, "nope")); got != filepath.Join(dir, "nope") {
-		t.Errorf("a directory that does not exist is %s", got)
-	}
-}
-
 func TestUsesRecordWhatAnotherMachineCannotHave(t *testing.T) {
 	v := valueOf(t, "1")
 	u := v.Uses()
@@ -247,7 +225,7 @@ func TestCharactersHaveTheirPositionInTheFile(t *testing.T) {
 
 // The built-in policy of manifests that are not trusted leaves them their repository, without what may hold secrets.
 func TestUntrustedManifestsReadTheirRepositoryOnly(t *testing.T) {
-	top := RealDir(t.TempDir())
+	top := userfile.Real(t.TempDir())
 	for _, dir := range []string{".git", "docs/.millhand", "src"} {
 		if err := os.MkdirAll(filepath.Join(top, dir), 0o700); err != nil {
 			t.Fatal(err)
@@ -293,7 +271,7 @@ func TestUntrustedManifestsReadTheirRepositoryOnly(t *testing.T) {
 
 func TestASearchIsBounded(t *testing.T) {
 	v := valueOf(t, "'**'")
-	v.Src.Dir = RealDir(t.TempDir())
+	v.Src.Dir = userfile.Real(t.TempDir())
 	for _, name := range []string{"a", "b", "c"} {
 		if err := os.WriteFile(filepath.Join(v.Src.Dir, name), nil, 0o600); err != nil {
 			t.Fatal(err)
@@ -333,7 +311,7 @@ func TestSubdirectoriesWithAgentsAreNotedUnlessNamed(t *testing.T) {
 // What is next to the manifest is sent to workers; a secret is not, and absolute paths of the system are the worker's own.
 func TestUsesDistinguishTheManifestFromTheSystem(t *testing.T) {
 	v := valueOf(t, "1")
-	v.Src.Dir = RealDir(t.TempDir())
+	v.Src.Dir = userfile.Real(t.TempDir())
 	at := func(name string) string { return filepath.Join(v.Src.Dir, name) }
 	if err := os.WriteFile(at("key.txt"), []byte("k"), 0o600); err != nil {
 		t.Fatal(err)

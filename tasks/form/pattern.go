@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/files/pathglob"
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -21,7 +22,7 @@ func (t Text) Search(kind, pattern string, s pathglob.Search) (found []string, o
 		return nil, false
 	}
 	for _, base := range p.Bases() {
-		if t.Outside(ResolvePath(t.Src.Dir, base), pattern) {
+		if t.Outside(userfile.Resolve(t.Src.Dir, base), pattern) {
 			return nil, false
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/tasks/problem"
 )
@@ -85,7 +86,7 @@ func (s *Source) Parse(data []byte) (Value, bool) {
 // readable reports whether a file is small enough, and text.
 func (s *Source) readable(data []byte) bool {
 	if len(data) > MaxFile {
-		s.Unreadable(ErrTooLarge)
+		s.Unreadable(userfile.ErrTooLarge)
 		return false
 	}
 	if !utf8.Valid(data) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/files/pathtree"
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -106,7 +107,7 @@ func (u *Uses) Command(v Value, line string) {
 // Key records a file next to the manifest that keys come from. It is a secret, or reads one,
 // and is not sent to other machines.
 func (u *Uses) Key(v Value, written string) {
-	if path := ResolvePath(v.Src.Dir, written); pathtree.Within(path, v.Src.Dir) || !isAbs(written) {
+	if path := userfile.Resolve(v.Src.Dir, written); pathtree.Within(path, v.Src.Dir) || !isAbs(written) {
 		u.fix(v, fmt.Sprintf("%s uses the file %s of this machine, and secrets are not sent to workers", v.Label, problem.Quote(written)),
 			"name an environment variable, a program on the PATH of the workers, or an absolute path of theirs")
 	}
@@ -115,7 +116,7 @@ func (u *Uses) Key(v Value, written string) {
 // KeyCommand records the files of a command that prints keys.
 func (u *Uses) KeyCommand(v Value, words []string) {
 	for i, word := range words {
-		if program := strings.Contains(word, "/"); i == 0 && program || i > 0 && IsFile(ResolvePath(v.Src.Dir, word)) {
+		if program := strings.Contains(word, "/"); i == 0 && program || i > 0 && userfile.IsFile(userfile.Resolve(v.Src.Dir, word)) {
 			u.Key(v, word)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
@@ -28,7 +29,7 @@ func readAgentFiles(v form.Value) ([]*Agent, bool) {
 		return nil, false
 	}
 	files := []string{t.S}
-	v.Src.Entered = append(v.Src.Entered, form.ResolvePath(v.Src.Dir, t.S))
+	v.Src.Entered = append(v.Src.Entered, userfile.Resolve(v.Src.Dir, t.S))
 	if info.IsDir() {
 		files, ok = agentsIn(v, t.S)
 	}
@@ -72,20 +73,20 @@ func laterFiles(files []*Agent) []*Agent {
 func agentsIn(v form.Value, directory string) ([]string, bool) {
 	var files []string
 	dirs := []string{directory}
-	if filepath.Base(form.ResolvePath(v.Src.Dir, directory)) == ".opencode" {
+	if filepath.Base(userfile.Resolve(v.Src.Dir, directory)) == ".opencode" {
 		dirs = []string{filepath.Join(directory, "agent"), filepath.Join(directory, "agents")}
 	}
 	for _, dir := range dirs {
-		entries, err := os.ReadDir(form.ResolvePath(v.Src.Dir, dir))
+		entries, err := os.ReadDir(userfile.Resolve(v.Src.Dir, dir))
 		if err != nil && (len(dirs) == 1 || !errors.Is(err, os.ErrNotExist)) {
-			v.Problem(fmt.Sprintf("directory %s: %s", problem.Quote(dir), form.Missing(err)), "check its path; it is relative to the manifest")
+			v.Problem(fmt.Sprintf("directory %s: %s", problem.Quote(dir), userfile.Missing(err)), "check its path; it is relative to the manifest")
 			return nil, false
 		}
 		for _, e := range entries {
 			switch file := filepath.Join(dir, e.Name()); {
 			case e.IsDir():
 				v.Src.Passed = append(v.Src.Passed, form.PassedOver{
-					Path: form.ResolvePath(v.Src.Dir, file), Note: fmt.Sprintf("%s: agents in the subdirectory %s are ignored; add it to agents_from", v.Position(), file),
+					Path: userfile.Resolve(v.Src.Dir, file), Note: fmt.Sprintf("%s: agents in the subdirectory %s are ignored; add it to agents_from", v.Position(), file),
 				})
 			case filepath.Ext(e.Name()) == ".md":
 				files = append(files, file)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 	"github.com/millhand/millhand/tasks/template"
@@ -57,14 +58,14 @@ func readCommandFiles(v form.Value) ([]*commandFile, bool) {
 		return []*commandFile{c}, c != nil
 	}
 	dirs := []string{t.S}
-	if filepath.Base(form.ResolvePath(v.Src.Dir, t.S)) == ".opencode" {
+	if filepath.Base(userfile.Resolve(v.Src.Dir, t.S)) == ".opencode" {
 		dirs = []string{filepath.Join(t.S, "command"), filepath.Join(t.S, "commands")}
 	}
 	var all []*commandFile
 	for _, dir := range dirs {
-		names, err := markdownBelow(form.ResolvePath(v.Src.Dir, dir))
+		names, err := markdownBelow(userfile.Resolve(v.Src.Dir, dir))
 		if err != nil && (len(dirs) == 1 || !errors.Is(err, fs.ErrNotExist)) {
-			v.Problem(fmt.Sprintf("directory %s: %s", problem.Quote(dir), form.Missing(err)), "check its path; it is relative to the manifest")
+			v.Problem(fmt.Sprintf("directory %s: %s", problem.Quote(dir), userfile.Missing(err)), "check its path; it is relative to the manifest")
 			return nil, false
 		}
 		for _, name := range names {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/permission/reach"
 	"github.com/millhand/millhand/tasks"
@@ -54,7 +55,7 @@ func readSkillDir(v form.Value) (SkillDir, bool) {
 	if !ok {
 		return SkillDir{}, false
 	}
-	path := form.ResolvePath(v.Src.Dir, t.S)
+	path := userfile.Resolve(v.Src.Dir, t.S)
 	if v.Outside(path, t.S) {
 		return SkillDir{}, false
 	}
@@ -62,7 +63,7 @@ func readSkillDir(v form.Value) (SkillDir, bool) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		v.Problem(fmt.Sprintf("directory %s: %s", problem.Quote(t.S), form.Missing(err)), "check its path; it is relative to the manifest")
+		v.Problem(fmt.Sprintf("directory %s: %s", problem.Quote(t.S), userfile.Missing(err)), "check its path; it is relative to the manifest")
 	case !info.IsDir():
 		v.Problem(problem.Quote(t.S)+" is not a directory", "name the directory that contains the skills' directories")
 	default:

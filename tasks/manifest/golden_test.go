@@ -12,9 +12,9 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"gopkg.in/yaml.v3"
 
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/tasks"
-	"github.com/millhand/millhand/tasks/form"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -55,7 +55,7 @@ func readArchive(t *testing.T, file string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := filepath.Join(form.RealDir(t.TempDir()), "shop")
+	dir := filepath.Join(userfile.Real(t.TempDir()), "shop")
 	for _, f := range archive.Files {
 		path, mode := filepath.Join(dir, f.Name), os.FileMode(0o600)
 		if filepath.Ext(path) == ".sh" {

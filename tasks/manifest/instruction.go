@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/millhand/millhand/internal/files/pathglob"
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
@@ -27,10 +28,10 @@ func readInstruction(v form.Value) ([]tasks.Instruction, bool) {
 		return nil, false
 	}
 	path := t.S
-	if !form.IsFile(form.ResolvePath(v.Src.Dir, path)) {
+	if !userfile.IsFile(userfile.Resolve(v.Src.Dir, path)) {
 		path = strings.TrimPrefix(path, "@")
 	}
-	if form.IsFile(form.ResolvePath(v.Src.Dir, path)) || !strings.ContainsAny(path, "*?[{") {
+	if userfile.IsFile(userfile.Resolve(v.Src.Dir, path)) || !strings.ContainsAny(path, "*?[{") {
 		one, ok := readInstructionFile(v, path)
 		return []tasks.Instruction{one}, ok
 	}
@@ -46,7 +47,7 @@ func readInstruction(v form.Value) ([]tasks.Instruction, bool) {
 	}
 	var all []tasks.Instruction
 	for _, file := range found {
-		if v.Outside(form.ResolvePath(v.Src.Dir, file), t.S) { // not by its name, which is nobody's business
+		if v.Outside(userfile.Resolve(v.Src.Dir, file), t.S) { // not by its name, which is nobody's business
 			return nil, false
 		}
 		one, valid := readInstructionFile(v, file)
@@ -58,14 +59,14 @@ func readInstruction(v form.Value) ([]tasks.Instruction, bool) {
 }
 
 func readInstructionFile(v form.Value, path string) (tasks.Instruction, bool) {
-	if v.Outside(form.ResolvePath(v.Src.Dir, path), path) {
+	if v.Outside(userfile.Resolve(v.Src.Dir, path), path) {
 		return tasks.Instruction{}, false
 	}
-	v.Uses().Named(v, form.ResolvePath(v.Src.Dir, path), path)
-	data, err := form.ReadRegular(form.ResolvePath(v.Src.Dir, path), form.MaxFile)
+	v.Uses().Named(v, userfile.Resolve(v.Src.Dir, path), path)
+	data, err := userfile.ReadRegular(userfile.Resolve(v.Src.Dir, path), form.MaxFile)
 	switch {
 	case err != nil:
-		v.Problem(fmt.Sprintf("%s: %s", problem.Quote(path), form.Missing(err)), "check its path; it is relative to the manifest")
+		v.Problem(fmt.Sprintf("%s: %s", problem.Quote(path), userfile.Missing(err)), "check its path; it is relative to the manifest")
 	case !utf8.Valid(data):
 		v.Problem(fmt.Sprintf("%s is not UTF-8 text", problem.Quote(path)), "save it as UTF-8")
 	default:

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/millhand/millhand/internal/files/abandon"
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/manifest/profiles"
@@ -80,15 +81,15 @@ func (l *Loader) Manifest(ctx context.Context, path string) (*Manifest, error) {
 func (l *Loader) document(ctx context.Context, path string) (root form.Value, ok bool, err error) {
 	abs, dir := path, l.Options.Dir
 	if path != "-" {
-		abs = form.ResolvePath(l.Options.Dir, path)
+		abs = userfile.Resolve(l.Options.Dir, path)
 	}
-	if form.IsFile(abs) { // a pipe has no useful directory
+	if userfile.IsFile(abs) { // a pipe has no useful directory
 		dir = filepath.Dir(abs)
 	}
 	src := l.source(path, dir)
-	top := tasks.TopOf(form.RealDir(dir))
+	top := tasks.TopOf(userfile.Real(dir))
 	if l.Options.Root != "" { // a worker has the inputs of the run, without their repository
-		top = form.RealDir(l.Options.Root)
+		top = userfile.Real(l.Options.Root)
 	}
 	src.Policies = l.Options.Policies.InRepository(top)
 	if path != "-" && l.refusedManifest(path, abs, top) {
@@ -99,7 +100,7 @@ func (l *Loader) document(ctx context.Context, path string) (root form.Value, ok
 		return form.Value{}, false, nil
 	}
 	l.read = append(l.read, abs)
-	if form.IsFile(abs) {
+	if userfile.IsFile(abs) {
 		l.Inputs.Uses.Reads(abs)
 	} else {
 		l.Inputs.Uses.Fixed = append(l.Inputs.Uses.Fixed, problem.Problem{File: path, What: "the manifest is not a regular file, and workers read it again", Fix: "write it to a file"})
@@ -124,10 +125,10 @@ func (l *Loader) document(ctx context.Context, path string) (root form.Value, ok
 // records it. One that is not trusted may not be a symlink to a file of somebody
 // else's: what is wrong with that would be told.
 func (l *Loader) refusedManifest(path, abs, top string) bool {
-	if !form.IsFile(abs) { // a pipe is the operator's own
+	if !userfile.IsFile(abs) { // a pipe is the operator's own
 		return false
 	}
-	policies := l.Options.Policies.InRepository(cmp.Or(top, form.RealDir(filepath.Dir(abs))))
+	policies := l.Options.Policies.InRepository(cmp.Or(top, userfile.Real(filepath.Dir(abs))))
 	by, refused := form.RefusesPath(policies, abs)
 	if refused {
 		what, fix := form.Refusal("the manifest's path", by)
@@ -138,7 +139,7 @@ func (l *Loader) refusedManifest(path, abs, top string) bool {
 
 func (l *Loader) bytes(ctx context.Context, path, abs string) ([]byte, error) {
 	if path != "-" {
-		return form.ReadFile(ctx, abs)
+		return userfile.Read(ctx, abs, form.MaxFile)
 	}
 	if l.Options.Stdin == nil {
 		return nil, os.ErrClosed

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
@@ -17,7 +18,7 @@ import (
 // A manifest is a file, or standard input, which another machine can't read again.
 func TestWhereManifestsComeFrom(t *testing.T) {
 	t.Parallel()
-	dir := form.RealDir(t.TempDir())
+	dir := userfile.Real(t.TempDir())
 	if err := os.WriteFile(filepath.Join(dir, "m.yaml"), []byte(oneTask), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -93,8 +94,8 @@ func TestLoadingEndsWithItsContext(t *testing.T) {
 // An untrusted manifest is one of the repository, and so is what it names.
 func TestManifestsWithinPolicies(t *testing.T) {
 	t.Parallel()
-	dir := form.RealDir(t.TempDir())
-	outside := filepath.Join(form.RealDir(t.TempDir()), "m.yaml")
+	dir := userfile.Real(t.TempDir())
+	outside := filepath.Join(userfile.Real(t.TempDir()), "m.yaml")
 	for path, text := range map[string]string{filepath.Join(dir, "m.yaml"): oneTask, filepath.Join(dir, "sub/m.yaml"): oneTask + "instructions: [../o.md]\n", outside: "no manifest", filepath.Join(dir, "o.md"): "x", filepath.Join(dir, ".git/HEAD"): "ref: refs/heads/main\n"} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -108,9 +109,9 @@ func TestManifestsWithinPolicies(t *testing.T) {
 	}
 	only := policy.Set{{Name: "p.yaml", Rules: []policy.Rule{{Key: policy.Paths, Allow: []string{dir}, Source: "p.yaml:1"}}}}
 	for path, want := range map[string]string{
-		"m.yaml":    "",
+		"m.yaml":     "",
 		"alias.yaml": "alias.yaml: the manifest's path not allowed by paths (p.yaml:1); remove it, or change the policy",
-		outside:     outside + ": the manifest's path not allowed by paths (p.yaml:1); remove it, or change the policy",
+		outside:      outside + ": the manifest's path not allowed by paths (p.yaml:1); remove it, or change the policy",
 	} {
 		l := NewLoader(t.Context(), tasks.Options{Dir: dir, Policies: only})
 		m, err := l.Manifest(t.Context(), path)
@@ -162,7 +163,7 @@ func TestDefinitionsOfSeveralManifests(t *testing.T) {
 // A file that leads out of an allowed directory is not read, whatever names the directory.
 func TestLinksOutOfADirectory(t *testing.T) {
 	t.Parallel()
-	dir, outside := form.RealDir(t.TempDir()), filepath.Join(form.RealDir(t.TempDir()), "secret.md")
+	dir, outside := userfile.Real(t.TempDir()), filepath.Join(userfile.Real(t.TempDir()), "secret.md")
 	for _, path := range []string{outside, filepath.Join(dir, "own/a.md")} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)

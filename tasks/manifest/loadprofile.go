@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
@@ -58,8 +59,8 @@ func (l *Loader) Profile(name, flag string, defined *profiles.Set) (profiles.Pro
 	if defined.Body(name) != nil {
 		return profiles.Profile{}, false
 	}
-	path := form.ResolvePath(l.Options.Dir, name)
-	if strings.ContainsAny(name, `/\`) || slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(name)) || form.IsFile(path) {
+	path := userfile.Resolve(l.Options.Dir, name)
+	if strings.ContainsAny(name, `/\`) || slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(name)) || userfile.IsFile(path) {
 		return l.profileFile(name, path, defined)
 	}
 	known := defined.Names()
@@ -77,7 +78,7 @@ func (l *Loader) profileFile(name, path string, defined *profiles.Set) (profiles
 		return profiles.Profile{}, false
 	}
 	l.Inputs.Uses.Reads(path)
-	data, err := form.ReadRegular(path, form.MaxFile)
+	data, err := userfile.ReadRegular(path, form.MaxFile)
 	if err != nil {
 		src.Unreadable(err)
 		return profiles.Profile{}, false

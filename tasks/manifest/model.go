@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/internal/model/kinds"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
@@ -62,9 +63,9 @@ func FileModel(kind, file, dir string) (m tasks.Model, what, fix string) {
 	if file == "" {
 		return tasks.Model{}, "missing file after " + kind + ":", fmt.Sprintf("write %s:FILE", kind)
 	}
-	path := form.ResolvePath(dir, file)
+	path := userfile.Resolve(dir, file)
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return tasks.Model{}, fmt.Sprintf("%s %s: %s", FileKind(kind), problem.Quote(file), form.Missing(err)), "check its path"
+		return tasks.Model{}, fmt.Sprintf("%s %s: %s", FileKind(kind), problem.Quote(file), userfile.Missing(err)), "check its path"
 	}
 	return tasks.Model{ID: kind + ":" + path, Name: kind + ":" + file}, "", ""
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/millhand/millhand/internal/ecosystem"
 	"github.com/millhand/millhand/internal/files/pathglob"
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/permission/policy"
@@ -42,9 +43,9 @@ func LoadPolicy(ctx context.Context, file string, o tasks.Options) (policy.Polic
 func loadPolicy(ctx context.Context, file string, o tasks.Options) (policy.Policy, error) {
 	o.Policies = nil
 	l := NewLoader(ctx, o)
-	path := form.RealDir(form.ResolvePath(o.Dir, file))
+	path := userfile.Real(userfile.Resolve(o.Dir, file))
 	p := &policyFile{Policy: policy.Policy{Name: file, Path: path}, loader: l, src: l.source(file, filepath.Dir(path))}
-	data, err := form.ReadFile(ctx, path)
+	data, err := userfile.Read(ctx, path, form.MaxFile)
 	if err != nil {
 		p.src.Unreadable(err)
 		return policy.Policy{}, l.Found.Err()
@@ -142,7 +143,7 @@ func (p *policyFile) maxProfile(v form.Value) {
 		v.Problem("unknown profile "+problem.Quote(t.S), v.Src.Found.Suggest(t.S, permission.Presets(), "write a file, or one of "))
 		return
 	}
-	if file, ok := p.loader.profileFile(t.S, form.ResolvePath(v.Src.Dir, t.S), profiles.NewSet()); ok {
+	if file, ok := p.loader.profileFile(t.S, userfile.Resolve(v.Src.Dir, t.S), profiles.NewSet()); ok {
 		p.MaxProfile = &file.Profile
 	}
 }
@@ -199,9 +200,9 @@ func readDirectory(v form.Value) (string, bool) {
 		v.Problem(problem.Quote(t.S)+" is not the path of a directory", "write it without ~ and wildcards")
 		return "", false
 	}
-	real, err := form.RealPath(form.ResolvePath(v.Src.Dir, t.S))
+	real, err := userfile.RealPath(userfile.Resolve(v.Src.Dir, t.S))
 	if err != nil {
-		v.Problem(fmt.Sprintf("directory %s: %s", problem.Quote(t.S), form.Missing(err)), "check its path; it is relative to the policy file")
+		v.Problem(fmt.Sprintf("directory %s: %s", problem.Quote(t.S), userfile.Missing(err)), "check its path; it is relative to the policy file")
 	}
 	return real, err == nil
 }

@@ -10,16 +10,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/tasks"
-	"github.com/millhand/millhand/tasks/form"
 )
 
 // loadsPolicy loads a policy, p.yaml, in a directory with a profile and the directory d.
 func loadsPolicy(t *testing.T, text string) (p policy.Policy, dir string, err error) {
 	t.Helper()
-	dir = form.RealDir(t.TempDir())
+	dir = userfile.Real(t.TempDir())
 	for name, content := range map[string]string{"p.yaml": text, "own.yaml": "extends: readonly\n", "d/x": ""} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
 			t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
@@ -135,7 +136,7 @@ func readProcessPath(v form.Value) (programPath, bool) {
 		v.Problem(problem.Quote(t.S)+" is not a path", "remove it, or write a path relative to the manifest")
 		return programPath{}, false
 	}
-	path := form.ResolvePath(v.Src.Dir, t.S)
+	path := userfile.Resolve(v.Src.Dir, t.S)
 	v.Uses().Tree(v, path, t.S)
 	return programPath{path, t.S}, !v.Outside(path, t.S)
 }

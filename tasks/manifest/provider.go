@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/internal/model/kinds"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/permission/reach"
@@ -133,7 +134,7 @@ func (p *Provider) readKeySource(v form.Value, got map[string]form.Value) {
 	oneSource(got, "key_env", "key_command", "token_file", "login")
 	p.Key = readKeyCommand(got, p.command, p.ttl, v.Src.Dir)
 	if p.tokenFile != "" && len(p.command.Args) == 0 {
-		if path := form.ResolvePath(v.Src.Dir, p.tokenFile); !got["token_file"].RefusedKeySource("a file with a key", path) {
+		if path := userfile.Resolve(v.Src.Dir, p.tokenFile); !got["token_file"].RefusedKeySource("a file with a key", path) {
 			v.Uses().Key(got["token_file"], p.tokenFile)
 			p.Key = &tasks.KeySource{File: path}
 		}

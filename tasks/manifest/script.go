@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
@@ -50,14 +51,14 @@ func readScript(v form.Value) (tasks.ScriptFile, os.FileInfo, bool) {
 		}
 		return f, nil, true
 	}
-	f.Path = form.ResolvePath(v.Src.Dir, t.S)
+	f.Path = userfile.Resolve(v.Src.Dir, t.S)
 	if v.Outside(f.Path, t.S) {
 		return f, nil, false
 	}
 	v.Uses().Named(v, f.Path, t.S)
 	info, err := os.Stat(f.Path)
 	if err != nil {
-		v.Problem(fmt.Sprintf("file %s: %s", problem.Quote(t.S), form.Missing(err)), "check its path; it is relative to the manifest")
+		v.Problem(fmt.Sprintf("file %s: %s", problem.Quote(t.S), userfile.Missing(err)), "check its path; it is relative to the manifest")
 		return f, nil, false
 	}
 	return f, info, true
@@ -104,7 +105,7 @@ func readPlugin(v form.Value) (form.Definition[tasks.ScriptFile], bool) {
 // readPluginPath reads the path of a plugin: a file, or a directory with a package.json.
 func readPluginPath(v form.Value) (tasks.ScriptFile, bool) {
 	if t, ok := v.Text(); ok && !strings.HasPrefix(t.S, tasks.WorkspacePrefix) && !tasks.IsScript(t.S) && !strings.HasPrefix(t.S, ".") && !filepath.IsAbs(t.S) {
-		if _, err := os.Stat(form.ResolvePath(v.Src.Dir, t.S)); err != nil {
+		if _, err := os.Stat(userfile.Resolve(v.Src.Dir, t.S)); err != nil {
 			v.Problem(problem.Quote(t.S)+" is not a path", "install the package, and write the path of its directory, such as ./node_modules/"+t.S+": millhand installs nothing")
 			return tasks.ScriptFile{}, false
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/text/findings"
@@ -374,18 +375,18 @@ func readTaskScript(v form.Value) (*tasks.TaskScript, bool) {
 	if !ok {
 		return nil, false
 	}
-	path := form.ResolvePath(v.Src.Dir, t.S)
+	path := userfile.Resolve(v.Src.Dir, t.S)
 	if v.Refused(policy.Setup, "scripts", string(policy.Setup)) || v.Outside(path, t.S) {
 		return nil, false
 	}
 	v.Uses().Named(v, path, t.S)
-	data, err := form.ReadRegular(path, tasks.MaxScript)
-	if errors.Is(err, form.ErrTooLarge) {
+	data, err := userfile.ReadRegular(path, tasks.MaxScript)
+	if errors.Is(err, userfile.ErrTooLarge) {
 		v.Problem(fmt.Sprintf("script %s exceeds %d KiB", problem.Quote(t.S), tasks.MaxScript>>10), "write a shorter script")
 		return nil, false
 	}
 	if err != nil {
-		v.Problem(fmt.Sprintf("script %s: %s", problem.Quote(t.S), form.Missing(err)), "check its path; it is relative to the manifest")
+		v.Problem(fmt.Sprintf("script %s: %s", problem.Quote(t.S), userfile.Missing(err)), "check its path; it is relative to the manifest")
 		return nil, false
 	}
 	s := tasks.NewTaskScript(t.S, data)

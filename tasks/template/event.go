@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/tasks"
@@ -41,7 +42,7 @@ func EventOf(o tasks.Options, used *form.Uses) *Event {
 		if name == "" {
 			return nil, errNoEvent
 		}
-		used.Event = form.ResolvePath(o.Dir, name)
+		used.Event = userfile.Resolve(o.Dir, name)
 		f, err := os.Open(used.Event)
 		if err != nil {
 			return nil, fmt.Errorf("read the event: %w", err)

@@ -12,9 +12,9 @@ import (
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/text/printable"
-	"github.com/millhand/millhand/tasks/form"
 )
 
 // FollowUp is another prompt for a job of a run.
@@ -57,7 +57,7 @@ func Resumed(o Options, run *event.Run) (Options, error) {
 	own.Log, own.JSON, own.Invocation, own.Plan.Run = o.Log, o.JSON, run.Invocation, run.ID
 	own.OnlyFailed, own.AcceptChanges, own.FollowUp = o.OnlyFailed, o.AcceptChanges, o.FollowUp
 	if own.Record != "" && own.Plan.Dir != "" {
-		own.Record = form.ResolvePath(own.Plan.Dir, own.Record)
+		own.Record = userfile.Resolve(own.Plan.Dir, own.Record)
 	}
 	own.Plan.Sources.Recorded, own.Plan.Sources.Only = run, !o.AcceptChanges
 	if run.ForkedFrom != nil {

@@ -22,11 +22,11 @@ import (
 	"github.com/millhand/millhand/internal/app/pricetable"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/expand"
-	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/manifest"
 	"github.com/millhand/millhand/tasks/problem"
 )
@@ -154,7 +154,7 @@ func Lower(ctx context.Context, plan *tasks.Plan, o PolicyOptions, opts tasks.Op
 		return plan, nil
 	}
 	most, err := manifest.LoadProfile(ctx, o.MaxProfile, "", opts)
-	if _, noFile := os.Stat(form.ResolvePath(opts.Dir, o.MaxProfile)); err != nil && noFile != nil { // a profile never replaces an unreadable file
+	if _, noFile := os.Stat(userfile.Resolve(opts.Dir, o.MaxProfile)); err != nil && noFile != nil { // a profile never replaces an unreadable file
 		if at := slices.IndexFunc(plan.Profiles, func(p permission.Profile) bool { return p.Name == o.MaxProfile }); at >= 0 {
 			most, err = plan.Profiles[at], nil
 		}

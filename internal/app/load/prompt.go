@@ -15,10 +15,10 @@ import (
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/files/abandon"
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/internal/text/findings"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/expand"
-	"github.com/millhand/millhand/tasks/form"
 )
 
 // Prompt are the flags of "run -p", a run of one prompt without a manifest.
@@ -195,7 +195,7 @@ func below(dir, path string) (string, error) {
 	if dir == "" {
 		return "", errors.New("the current directory is unknown")
 	}
-	rel, err := filepath.Rel(dir, form.ResolvePath(dir, path))
+	rel, err := filepath.Rel(dir, userfile.Resolve(dir, path))
 	if err != nil || path == "" || !filepath.IsLocal(rel) {
 		return "", nil //nolint:nilerr // two absolute paths
 	}

@@ -15,10 +15,10 @@ import (
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/runner/rollout"
 	"github.com/millhand/millhand/tasks"
-	"github.com/millhand/millhand/tasks/form"
 )
 
 // Field is the option that names runs of earlier waves.
@@ -51,7 +51,7 @@ func Find(w world.World, dir, name, reportDir string, after []string, except str
 		dirs = append(dirs, reportDir)
 	}
 	for _, runs := range dirs {
-		if err := all.add(w, form.ResolvePath(dir, runs), ""); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := all.add(w, userfile.Resolve(dir, runs), ""); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return all, fmt.Errorf("read the earlier waves in %s: %w", runs, err)
 		}
 	}
@@ -59,7 +59,7 @@ func Find(w world.World, dir, name, reportDir string, after []string, except str
 		all.mine[s.Dir] = true
 	}
 	for _, run := range after {
-		at, named := form.ResolvePath(dir, run), ""
+		at, named := userfile.Resolve(dir, run), ""
 		if found, err := savedrun.FindIn(dir, run); err == nil {
 			at, named = found, found
 			all.named[found] = true

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
@@ -34,13 +35,13 @@ func readProgram(v form.Value) (Command, bool) {
 	if len(words) == 0 || len(words) != len(v.Node.Content) || !strings.Contains(words[0], "/") {
 		return Command{words, written}, true
 	}
-	path := form.ResolvePath(v.Src.Dir, words[0])
+	path := userfile.Resolve(v.Src.Dir, words[0])
 	if v.Outside(path, words[0]) {
 		return Command{}, false
 	}
 	v.Uses().Program(v, path, words[0])
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		v.Problem(fmt.Sprintf("program %s: %s", problem.Quote(words[0]), form.Missing(err)), "check its path; it is relative to the manifest")
+		v.Problem(fmt.Sprintf("program %s: %s", problem.Quote(words[0]), userfile.Missing(err)), "check its path; it is relative to the manifest")
 	} else if info.Mode().Perm()&0o111 == 0 {
 		v.Problem(fmt.Sprintf("program %s is not executable", problem.Quote(words[0])), "run chmod +x, or name its interpreter first")
 	}

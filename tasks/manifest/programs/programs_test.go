@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
@@ -19,7 +20,7 @@ import (
 // is wrong, in which DIR is the directory, and what is used.
 func with[T any](t *testing.T, f form.Of[T], value string, policies ...policy.Rule) (got T, ok bool, problems string, uses *form.Uses) {
 	t.Helper()
-	dir := form.RealDir(t.TempDir())
+	dir := userfile.Real(t.TempDir())
 	for name, mode := range map[string]os.FileMode{"run.sh": 0o700, "plain.txt": 0o600, "d/x": 0o600} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
 			t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/files/pathglob"
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/tasks"
-	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -33,9 +33,9 @@ func (e repoEntry) globbed() ([]Repo, bool) {
 	if !ok {
 		return nil, false
 	}
-	found, others := Partition(dirs, func(dir string) bool { return tasks.HoldsRepository(form.ResolvePath(e.Src.Dir, dir)) })
+	found, others := Partition(dirs, func(dir string) bool { return tasks.HoldsRepository(userfile.Resolve(e.Src.Dir, dir)) })
 	if len(found) == 0 && !slices.Contains(elements, "**") {
-		found, _ = Partition(others, func(dir string) bool { return insideRepository(form.ResolvePath(e.Src.Dir, dir)) })
+		found, _ = Partition(others, func(dir string) bool { return insideRepository(userfile.Resolve(e.Src.Dir, dir)) })
 	}
 	return e.pickFound(found)
 }

@@ -13,6 +13,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
@@ -197,14 +198,14 @@ func (e repoEntry) listData() ([]byte, bool) {
 	var err error
 	in, name := e.Src.Inputs, e.target.S
 	switch {
-	case name != "-" && e.target.Outside(form.ResolvePath(e.Src.Dir, name), name):
+	case name != "-" && e.target.Outside(userfile.Resolve(e.Src.Dir, name), name):
 		return nil, false
-	case name != "-" && e.target.Uses().Beyond(form.ResolvePath(e.Src.Dir, name)): // errors would quote it
+	case name != "-" && e.target.Uses().Beyond(userfile.Resolve(e.Src.Dir, name)): // errors would quote it
 		e.target.Problem(problem.Quote(name)+" is an absolute path, and not an input of the run", "write it relative to the manifest")
 		return nil, false
 	case name != "-":
-		e.target.Uses().Named(e.target.Value, form.ResolvePath(e.Src.Dir, name), name)
-		data, err = form.ReadRegular(form.ResolvePath(e.Src.Dir, name), maxList)
+		e.target.Uses().Named(e.target.Value, userfile.Resolve(e.Src.Dir, name), name)
+		data, err = userfile.ReadRegular(userfile.Resolve(e.Src.Dir, name), maxList)
 	case in.Taken != "":
 		e.target.Problem("standard input is already read as "+in.Taken, "write the list to a file")
 		return nil, false
@@ -216,12 +217,12 @@ func (e repoEntry) listData() ([]byte, bool) {
 		e.target.Uses().Listed(data)
 	}
 	switch {
-	case err == nil && len(data) > maxList || errors.Is(err, form.ErrTooLarge):
+	case err == nil && len(data) > maxList || errors.Is(err, userfile.ErrTooLarge):
 		e.target.Problem(fmt.Sprintf("list %s exceeds 10 MiB", problem.Quote(name)), "split it")
 	case err != nil && name == "-":
-		e.target.Problem("cannot read standard input: "+form.Reason(err), "write the list to a file")
+		e.target.Problem("cannot read standard input: "+userfile.Reason(err), "write the list to a file")
 	case err != nil:
-		e.target.Problem(fmt.Sprintf("list %s: %s", problem.Quote(name), form.Missing(err)), "check its path; it is relative to the manifest")
+		e.target.Problem(fmt.Sprintf("list %s: %s", problem.Quote(name), userfile.Missing(err)), "check its path; it is relative to the manifest")
 	default:
 		return data, true
 	}
@@ -232,7 +233,7 @@ func (e repoEntry) listData() ([]byte, bool) {
 // manifest starts.
 func (e repoEntry) listName() string {
 	name := e.target.S
-	besideManifest := form.IsFile(filepath.Join(e.Src.Dir, filepath.Base(e.Src.Name)))
+	besideManifest := userfile.IsFile(filepath.Join(e.Src.Dir, filepath.Base(e.Src.Name)))
 	if name == "-" || filepath.IsAbs(name) || !besideManifest {
 		return name
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/permission/reach"
@@ -20,7 +21,7 @@ func (r Repo) Refused(policies policy.Set) (by policy.Rule, what string) {
 	if r.Kind == tasks.RepoURL {
 		return r.refusedURL(policies)
 	}
-	real, err := form.RealPath(r.Dir)
+	real, err := userfile.RealPath(r.Dir)
 	if err != nil {
 		real = r.Dir
 	}

@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/millhand/millhand/internal/files/pathglob"
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
@@ -150,7 +151,7 @@ func (e repoEntry) one(r tasks.Repo, at form.Value) (made Repo, picked, ok bool)
 		made.Top = made.ID
 		return made, e.picks(made), !e.picks(made) || !refusedRepo(at, made)
 	}
-	abs := form.ResolvePath(e.Src.Dir, r.Dir)
+	abs := userfile.Resolve(e.Src.Dir, r.Dir)
 	made = NewRepo(r.Kind, r.Dir, abs)
 	made.Value, made.Ref = e.Value, r.Ref
 	if !e.picks(made) {
@@ -162,9 +163,9 @@ func (e repoEntry) one(r tasks.Repo, at form.Value) (made Repo, picked, ok bool)
 	info, err := os.Stat(abs)
 	switch {
 	case err != nil && strings.ContainsAny(r.Dir, "*?[{"):
-		at.Problem(fmt.Sprintf("directory %s: %s", problem.Quote(r.Dir), form.Missing(err)), "write {glob: PATTERN} for a pattern")
+		at.Problem(fmt.Sprintf("directory %s: %s", problem.Quote(r.Dir), userfile.Missing(err)), "write {glob: PATTERN} for a pattern")
 	case err != nil:
-		at.Problem(fmt.Sprintf("directory %s: %s", problem.Quote(r.Dir), form.Missing(err)), "check its path; it is relative to the manifest")
+		at.Problem(fmt.Sprintf("directory %s: %s", problem.Quote(r.Dir), userfile.Missing(err)), "check its path; it is relative to the manifest")
 	case !info.IsDir():
 		at.Problem(fmt.Sprintf("%s is not a directory", problem.Quote(r.Dir)), "name the directory of a repository")
 	default:

@@ -20,13 +20,13 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/files/abandon"
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/text/markdown"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/tasks"
-	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -157,7 +157,7 @@ func (s *Step) prepare(ctx context.Context, dir string, err error) (exit event.E
 	c := &s.in
 	if err == nil {
 		s.Dir, s.where.Dir, s.where.Repository = dir, dir, s.Getenv("GITHUB_WORKSPACE")
-		s.events = form.ResolvePath(dir, filepath.Join(c.ReportDir, "events.jsonl"))
+		s.events = userfile.Resolve(dir, filepath.Join(c.ReportDir, "events.jsonl"))
 		c.key, err = abandon.When(ctx, s.readKey)
 	}
 	if err == nil && c.Comment != "" {

@@ -17,11 +17,11 @@ import (
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
+	"github.com/millhand/millhand/internal/files/userfile"
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
-	"github.com/millhand/millhand/tasks/form"
 )
 
 // Options select the accepted patches, and say where the script goes. All paths are absolute.
@@ -172,7 +172,7 @@ func (d *distillery) checkOutput() error {
 	if d.file = d.given.Output; d.file == "" {
 		d.file = d.given.Task
 	}
-	if d.file = form.ResolvePath(d.options.Plan.In(d.world), d.file); d.given.Script != "" {
+	if d.file = userfile.Resolve(d.options.Plan.In(d.world), d.file); d.given.Script != "" {
 		return nil
 	}
 	for _, l := range tasks.ScriptLanguages() {
