@@ -130,7 +130,7 @@ func TestACommitIsSigned(t *testing.T) {
 func TestChangesThatCantBeRead(t *testing.T) {
 	const missing = "0123456789012345678901234567890123456789"
 	interrupted, cancel := context.WithCancelCause(t.Context())
-	cancel(ending.Interrupt{Signal: "SIGTERM", Exit: event.ExitTerminate})
+	cancel(event.Interrupt{Signal: "SIGTERM", Exit: event.ExitTerminate})
 	for name, c := range map[string]struct {
 		ctx    context.Context
 		change func(d *delivery)
@@ -180,7 +180,7 @@ func TestCommitRequiresUnchangedBranch(t *testing.T) {
 		t.Errorf("a branch of somebody else's: %+v", end)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(ending.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
+	cancel(event.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
 	if end = ending.OfGit(ctx, "commit", os.ErrExist); end.Code != event.CodeInterrupted {
 		t.Errorf("after a signal: %+v", end)
 	}
@@ -386,7 +386,7 @@ func TestUnwritablePatch(t *testing.T) {
 		t.Errorf("%+v; warnings: %s", end, s.warnings())
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(ending.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
+	cancel(event.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
 	if end := d.commit(ctx); end != nil || d.lost() {
 		t.Errorf("nothing else keeps the work, and: %+v", end)
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
-	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/tasks"
 )
@@ -62,7 +61,7 @@ func TestPublishPushesWhatWasCommitted(t *testing.T) {
 		t.Errorf("of an earlier run: %+v", end)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(ending.Interrupt{Signal: "SIGTERM", Exit: event.ExitTerminate})
+	cancel(event.Interrupt{Signal: "SIGTERM", Exit: event.ExitTerminate})
 	if end = d.publish(ctx); end == nil || end.Code != event.CodeTerminated || !strings.Contains(s.warnings(), "was in progress when the run ended") {
 		t.Errorf("after a signal: %+v; warnings: %s", end, s.warnings())
 	}

@@ -278,7 +278,7 @@ func (r *run) jobs(ctx context.Context) (all []event.JobEnd, signals []event.Exi
 	for _, j := range jobs {
 		all = append(all, ends[j.ID])
 	}
-	if i, ok := context.Cause(ctx).(ending.Interrupt); ok { //nolint:errorlint // causes are not wrapped
+	if i, ok := context.Cause(ctx).(event.Interrupt); ok { //nolint:errorlint // causes are not wrapped
 		signals = append(signals, i.Exit)
 	}
 	return all, signals

@@ -28,7 +28,6 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox"
-	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/tasks"
 )
@@ -378,7 +377,7 @@ func (s *stage) signalAt(fits func(event.Event) bool) context.Context {
 	s.opts.Emit = func(e event.Event) {
 		emit(e)
 		if fits(e) {
-			cancel(ending.Interrupt{Signal: "SIGTERM", Exit: event.ExitTerminate})
+			cancel(event.Interrupt{Signal: "SIGTERM", Exit: event.ExitTerminate})
 		}
 	}
 	return ctx

@@ -114,7 +114,7 @@ func TestWhatCountsAsAFailure(t *testing.T) {
 // A job that is not started because the ledger did not respond has the signal as its reason, if there was one.
 func TestAJobThatCantBePaidHasItsReason(t *testing.T) {
 	interrupted, cancel := context.WithCancelCause(t.Context())
-	cancel(ending.Interrupt{Signal: "SIGTERM", Exit: event.ExitTerminate})
+	cancel(event.Interrupt{Signal: "SIGTERM", Exit: event.ExitTerminate})
 	failed := errors.New("no connection")
 	for name, c := range map[string]struct {
 		ctx  context.Context

@@ -12,7 +12,6 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/proc"
-	"github.com/millhand/millhand/runner/ending"
 )
 
 // SameSignal is how long after a signal another one counts as the same.
@@ -56,7 +55,7 @@ func (s *signals) received(now time.Time) int {
 }
 
 // Signals returns a context that the first of the caught signals ([signals.Catch]) cancels
-// with a [ending.Interrupt] as its cause. The second distinct signal kills
+// with a [event.Interrupt] as its cause. The second distinct signal kills
 // commands that are still within their grace period (see [proc.WithHurry]); the
 // work is still recorded. The fourth exits the process immediately, and so does the second
 // while input is read and checked. Signals within
@@ -76,7 +75,7 @@ func handleSignals(parent context.Context, sigs <-chan os.Signal, s *signals, ex
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		var first ending.Interrupt
+		var first event.Interrupt
 		for {
 			select {
 			case <-done:
@@ -103,8 +102,8 @@ func handleSignals(parent context.Context, sigs <-chan os.Signal, s *signals, ex
 	}
 }
 
-func interrupt(sig os.Signal) ending.Interrupt {
-	i := ending.Interrupt{Exit: event.ExitTerminate}
+func interrupt(sig os.Signal) event.Interrupt {
+	i := event.Interrupt{Exit: event.ExitTerminate}
 	if sig == syscall.SIGINT {
 		i.Exit = event.ExitInterrupt
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/proc"
-	"github.com/millhand/millhand/runner/ending"
 )
 
 func TestSignalsWithinTheWindowCountAsOne(t *testing.T) {
@@ -59,8 +58,8 @@ func TestFourthDistinctSignalExits(t *testing.T) {
 		}
 
 		send(syscall.SIGINT)
-		var cause ending.Interrupt
-		if !errors.As(context.Cause(ctx), &cause) || cause != (ending.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt}) || hurried() {
+		var cause event.Interrupt
+		if !errors.As(context.Cause(ctx), &cause) || cause != (event.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt}) || hurried() {
 			t.Fatalf("after the first: cause %v, hurried %v", context.Cause(ctx), hurried())
 		}
 		time.Sleep(SameSignal)

@@ -9,3 +9,12 @@ type EndCause struct {
 
 // Error returns the reason.
 func (c EndCause) Error() string { return c.Reason }
+
+// Interrupt is the cause of a context that was cancelled by a signal.
+type Interrupt struct {
+	Signal string // its name, for example SIGINT
+	Exit   Exit
+}
+
+// Error names the signal.
+func (i Interrupt) Error() string { return "interrupted by " + i.Signal }

@@ -68,7 +68,7 @@ func TestASignalEndsAJob(t *testing.T) {
 				switch {
 				case !interrupted && c.at(e):
 					interrupted = true
-					s.end(ending.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
+					s.end(event.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
 				case interrupted && (e.Type == event.TurnStarted || e.Type == event.CommandStarted && e.Command.Kind != event.VerifyCommand):
 					after = append(after, string(e.Type))
 				}
@@ -92,7 +92,7 @@ func TestASignalEndsAResumedJob(t *testing.T) {
 	s.next(history.Order{})
 	s.kill = func(e event.Event) bool {
 		if e.Type == event.JobStarted {
-			s.end(ending.Interrupt{Signal: "SIGTERM", Exit: event.ExitTerminate})
+			s.end(event.Interrupt{Signal: "SIGTERM", Exit: event.ExitTerminate})
 		}
 		return false
 	}

@@ -32,7 +32,7 @@ func TestAGitErrorAfterASignalIsTheSignal(t *testing.T) {
 		t.Errorf("got %+v", end)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
+	cancel(event.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
 	if end := OfGit(ctx, "commit", errors.New("no space")); end.Code != event.CodeInterrupted {
 		t.Errorf("got %+v", end)
 	}

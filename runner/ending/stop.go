@@ -21,7 +21,7 @@ func (s *Stop) Outcome() event.Outcome { return s.Code.Cause().Outcome }
 // Of is the stop of a context that has ended.
 func Of(ctx context.Context) *Stop {
 	switch cause := context.Cause(ctx).(type) { //nolint:errorlint // a cause is given as it is, never wrapped
-	case Interrupt:
+	case event.Interrupt:
 		code := event.CodeInterrupted
 		if cause.Exit == event.ExitTerminate {
 			code = event.CodeTerminated
@@ -55,12 +55,3 @@ func Fault(code event.Code, err error) *Stop {
 	}
 	return &Stop{Code: code, Detail: err.Error()}
 }
-
-// Interrupt is the cause of a run's context that was cancelled by a signal.
-type Interrupt struct {
-	Signal string // its name, for example SIGINT
-	Exit   event.Exit
-}
-
-// Error names the signal.
-func (i Interrupt) Error() string { return "interrupted by " + i.Signal }

@@ -19,8 +19,8 @@ func TestTheStopOfAContextFollowsFromItsCause(t *testing.T) {
 		cause error
 		want  Stop
 	}{
-		"SIGINT":            {Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt}, Stop{Code: event.CodeInterrupted, Detail: "interrupted by SIGINT"}},
-		"SIGHUP":            {Interrupt{Signal: "SIGHUP", Exit: event.ExitTerminate}, Stop{Code: event.CodeTerminated, Detail: "interrupted by SIGHUP"}},
+		"SIGINT":            {event.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt}, Stop{Code: event.CodeInterrupted, Detail: "interrupted by SIGINT"}},
+		"SIGHUP":            {event.Interrupt{Signal: "SIGHUP", Exit: event.ExitTerminate}, Stop{Code: event.CodeTerminated, Detail: "interrupted by SIGHUP"}},
 		"the run's time":    {event.EndCause{Code: event.CodeRunTime, Reason: "run timed out"}, Stop{Code: event.CodeRunTime, Detail: "run timed out"}},
 		"the job's time":    {event.EndCause{Code: event.CodeLimit, Reason: "job timed out"}, Stop{Code: event.CodeLimit, Detail: "job timed out"}},
 		"a denied write":    {&permission.Error{Decision: permission.Decision{Request: denied, Rule: "no"}}, Stop{Code: event.CodeDenied, Detail: permission.Decision{Request: denied, Rule: "no"}.By()}},

@@ -13,7 +13,6 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/remote"
-	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -205,9 +204,9 @@ func TestCredentialsAreSentToTheirServer(t *testing.T) {
 func TestAPreflightEndsWithItsContext(t *testing.T) {
 	s := setUp(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(ending.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
+	cancel(event.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
 	_, err := Check(ctx, &tasks.Plan{Jobs: []tasks.Job{s.far("a", "file://"+s.repo)}}, Options{Git: s.git, Mirrors: t.TempDir()})
-	if !errors.Is(err, ending.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt}) {
+	if !errors.Is(err, event.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt}) {
 		t.Errorf("%v", err)
 	}
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -173,7 +172,7 @@ func TestASignalEndsTheBaseline(t *testing.T) {
 	spec.Verify = verify("true")
 	p := s.prepared(s.begin(&tasks.Plan{}, spec))
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(ending.Interrupt{Signal: "SIGTERM", Exit: event.ExitTerminate})
+	cancel(event.Interrupt{Signal: "SIGTERM", Exit: event.ExitTerminate})
 	got, end := Verifier{Site: p}.Baseline(ctx)
 	if stopped(t, "baseline", end, event.CodeTerminated, ""); end == nil || got != nil {
 		t.Errorf("%+v, %+v", got, end)

@@ -14,7 +14,6 @@ import (
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/redact"
-	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/tasks"
@@ -97,7 +96,7 @@ func TestContextOfTheEvent(t *testing.T) {
 		t.Errorf("%q, %+v", text, end)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(ending.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
+	cancel(event.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
 	text, end = j.ContextText(ctx)
 	if stopped(t, "after a signal", end, event.CodeInterrupted, "SIGINT"); text != "" || end == nil {
 		t.Errorf("%q", text)

@@ -225,7 +225,7 @@ func TestAnOpeningThatFailsEndsTheJob(t *testing.T) {
 	if end != nil {
 		t.Fatalf("%+v", *end)
 	}
-	cancel(ending.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
+	cancel(event.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
 	if stopped(t, "after a signal", p.Settled(), event.CodeInterrupted, "SIGINT"); p.Settled() == nil || exists(filepath.Join(s.opts.Work, "trees", "a")) {
 		t.Error("it is opened after a signal")
 	}

@@ -272,7 +272,7 @@ func TestSignalCancelsPrepare(t *testing.T) {
 	s := setUp(t)
 	j := s.begin(&tasks.Plan{}, s.job("a"))
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(ending.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
+	cancel(event.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
 	if _, end := j.OpenSite(ctx); end == nil || end.Code != event.CodeInterrupted {
 		t.Errorf("%+v", end)
 	}

@@ -52,7 +52,7 @@ func TestCommandsOfTheManifestsAuthor(t *testing.T) {
 		t.Errorf("a command that can't be started: %+v, %v", got, err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(ending.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
+	cancel(event.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
 	if _, err := p.command(ctx, p.Sandboxes.Own, "true", time.Minute); err == nil {
 		t.Error("it runs after a signal")
 	}
@@ -170,7 +170,7 @@ func TestVerifyCommandsThatCouldNotRun(t *testing.T) {
 	j := s.begin(&tasks.Plan{}, spec)
 	p := s.prepared(j)
 	interrupted, cancel := context.WithCancelCause(t.Context())
-	cancel(ending.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
+	cancel(event.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
 	ran, end := Verifier{Site: p}.All(interrupted, 1)
 	if stopped(t, "after a signal", end, event.CodeInterrupted, "SIGINT"); end == nil || ran != nil {
 		t.Errorf("%+v, %+v", ran, end)
@@ -251,7 +251,7 @@ func TestASignalBeforeSetup(t *testing.T) {
 	spec.Setup = []string{"echo >ran"}
 	p := s.prepared(s.begin(&tasks.Plan{}, spec))
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(ending.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
+	cancel(event.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
 	if stopped(t, "setup", Setup{Site: p}.Run(ctx), event.CodeInterrupted, "interrupted by SIGINT"); exists(filepath.Join(p.Space.Dir(), "ran")) || len(s.of(event.CommandStarted)) > 0 {
 		t.Error("a command has started")
 	}

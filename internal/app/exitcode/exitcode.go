@@ -7,13 +7,12 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/runner/ending"
 )
 
 // Of returns the exit code for an error of a command.
 func Of(err error) event.Exit {
 	var f fault.Error
-	var interrupt ending.Interrupt
+	var interrupt event.Interrupt
 	var timeout event.EndCause
 	var noKey *fault.KeyError
 	switch {

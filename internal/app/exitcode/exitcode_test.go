@@ -7,11 +7,10 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/runner/ending"
 )
 
 func TestAnErrorHasTheExitCodeOfItsCause(t *testing.T) {
-	signal := ending.Interrupt{Signal: "SIGTERM", Exit: event.ExitTerminate}
+	signal := event.Interrupt{Signal: "SIGTERM", Exit: event.ExitTerminate}
 	for name, tt := range map[string]struct {
 		err  error
 		want event.Exit

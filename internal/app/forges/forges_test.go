@@ -12,7 +12,6 @@ import (
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
-	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -57,7 +56,7 @@ func TestTheServerOfARemoteHasItsAPI(t *testing.T) {
 
 func TestTheKindOfAFailureFollowsFromItsCause(t *testing.T) {
 	stopped, stop := context.WithCancelCause(context.Background())
-	stop(ending.Interrupt{Signal: "SIGTERM", Exit: event.ExitTerminate})
+	stop(event.Interrupt{Signal: "SIGTERM", Exit: event.ExitTerminate})
 	late, cancel := context.WithCancelCause(context.Background())
 	cancel(errors.New("too late"))
 	plain := context.Background()

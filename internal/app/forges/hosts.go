@@ -9,7 +9,6 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/forge/credentials"
-	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -24,7 +23,7 @@ func Hosts(w world.World, plan *tasks.Plan, hold func(token string)) *credential
 // Failure returns the error for requests that failed before anything was run: its kind follows from err, and its
 // message is text.
 func Failure(ctx context.Context, text, err error) error {
-	var interrupt ending.Interrupt
+	var interrupt event.Interrupt
 	exit := event.ExitUsage
 	switch {
 	case errors.As(context.Cause(ctx), &interrupt):

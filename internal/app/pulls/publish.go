@@ -27,7 +27,6 @@ import (
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner"
-	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/publish"
 	"github.com/millhand/millhand/runner/savedjob"
@@ -401,7 +400,7 @@ func (p *Publishing) exits(ctx context.Context) (all []event.Exit) {
 	for _, row := range p.rows {
 		all = append(all, row.exit)
 	}
-	var interrupt ending.Interrupt
+	var interrupt event.Interrupt
 	if errors.As(context.Cause(ctx), &interrupt) {
 		all = append(all, interrupt.Exit)
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/millhand/millhand/internal/gitops/signing"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/internal/text/redact"
-	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/runner/savedsession"
@@ -63,7 +62,7 @@ func Check(ctx context.Context, w world.World, plan *tasks.Plan, r Run, quiet bo
 		plan = next
 		ready, err = preflight.Check(ctx, plan, look)
 	}
-	var interrupt ending.Interrupt
+	var interrupt event.Interrupt
 	switch {
 	case errors.As(context.Cause(ctx), &interrupt):
 		return plan, nil, fault.New(interrupt.Exit, "%w; nothing was run", interrupt)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/millhand/millhand/internal/app/exitcode"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/runner/ending"
 )
 
 // A signal or a limit before the first job leaves no report of a run, and the exit code is that of its cause.
@@ -21,7 +20,7 @@ func TestARunThatEndsBeforeItsFirstJobIsNotRun(t *testing.T) {
 		t.Errorf("a limit: exit code %d, %v", exit, err)
 	}
 	interrupted, interrupt := context.WithCancelCause(t.Context())
-	interrupt(ending.Interrupt{Exit: event.ExitTerminate})
+	interrupt(event.Interrupt{Exit: event.ExitTerminate})
 	if err := Run(interrupted, p.world, p.options("m.yaml --report-dir out --sandbox off")); exitcode.Of(err) != event.ExitTerminate {
 		t.Errorf("a signal: %v", err)
 	}

@@ -19,7 +19,6 @@ import (
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/files/filelock"
 	"github.com/millhand/millhand/internal/text/printable"
-	"github.com/millhand/millhand/runner/ending"
 )
 
 // Options select the pull requests of a pass.
@@ -78,7 +77,7 @@ func Make(ctx context.Context, w world.World, o Options) error {
 	if err := print(w, o.JSON, rows); err != nil {
 		return err
 	}
-	var interrupt ending.Interrupt
+	var interrupt event.Interrupt
 	if errors.As(context.Cause(ctx), &interrupt) {
 		exits = append(exits, interrupt.Exit)
 	}

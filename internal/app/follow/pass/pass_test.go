@@ -11,7 +11,6 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/testing/forgetest"
-	"github.com/millhand/millhand/runner/ending"
 )
 
 func TestAPassDoesWhatEachPullRequestNeeds(t *testing.T) {
@@ -221,7 +220,7 @@ func TestInterruptedPassIsContinued(t *testing.T) {
 	f.forge.Set("acme/late", 1, func(p *forgetest.Pull) { p.Conflict = true })
 	ctx, interrupt := context.WithCancelCause(t.Context())
 	f.command = func(string) string {
-		interrupt(ending.Interrupt{Exit: event.ExitInterrupt})
+		interrupt(event.Interrupt{Exit: event.ExitInterrupt})
 		return "echo more >>more.txt"
 	}
 	rows, exit := f.pass(ctx, nil)

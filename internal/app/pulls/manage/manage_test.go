@@ -23,7 +23,6 @@ import (
 	"github.com/millhand/millhand/internal/testing/forgetest"
 	"github.com/millhand/millhand/internal/testing/gittest"
 	"github.com/millhand/millhand/internal/testing/runtest"
-	"github.com/millhand/millhand/runner/ending"
 )
 
 const (
@@ -160,7 +159,7 @@ func TestPullRequestsAreAccessedWithTheCredentialsOfTheManifest(t *testing.T) {
 		t.Errorf("an unknown run: %v", err)
 	}
 	interrupted, interrupt := context.WithCancelCause(t.Context())
-	interrupt(ending.Interrupt{Exit: event.ExitInterrupt})
+	interrupt(event.Interrupt{Exit: event.ExitInterrupt})
 	r.out.Reset()
 	if err := Do(interrupted, r.world, Options{Run: "run"}, pulls.Order{}); exitcode.Of(err) != event.ExitInterrupt || r.out.Len() > 0 {
 		t.Errorf("an interrupt: %v: %s", err, &r.out)

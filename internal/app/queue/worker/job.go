@@ -27,7 +27,6 @@ import (
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner/agent"
-	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/tasks"
@@ -242,7 +241,7 @@ func within(ctx, lease context.Context) (context.Context, func()) {
 		if errors.Is(context.Cause(lease), queue.ErrCancelled) {
 			by = "millhand queue cancel"
 		}
-		cancel(ending.Interrupt{Signal: by, Exit: event.ExitTerminate})
+		cancel(event.Interrupt{Signal: by, Exit: event.ExitTerminate})
 	})
 	return joined, func() {
 		stop()
