@@ -16,7 +16,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/millhand/millhand/internal/app/exitcode"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/world"
@@ -195,7 +194,7 @@ func TestMistakesOfACommandLine(t *testing.T) {
 	} {
 		var got string
 		err := runLine(t.Context(), sampleApp(&got), append([]string{"sample"}, strings.Fields(line)...), env)
-		if err == nil || err.Error() != want+"; see 'millhand sample --help'" || exitcode.Of(err) != event.ExitUsage {
+		if err == nil || err.Error() != want+"; see 'millhand sample --help'" || fault.ExitOf(err) != event.ExitUsage {
 			t.Errorf("%s: got %v, want %s", line, err, want)
 		}
 	}

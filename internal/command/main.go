@@ -6,7 +6,6 @@ import (
 	"os"
 
 	"github.com/millhand/millhand/internal/app/excerpt"
-	"github.com/millhand/millhand/internal/app/exitcode"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -37,5 +36,5 @@ func Main(ctx context.Context, args []string, w world.World) int {
 			fmt.Fprintln(w.Err, "millhand: "+printable.Text(known.Text(each.Error())))
 		}
 	}
-	return int(event.Worst([]event.Exit{exitcode.Of(err), exitcode.Of(unwritten)}))
+	return int(event.Worst([]event.Exit{fault.ExitOf(err), fault.ExitOf(unwritten)}))
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millhand/millhand/internal/app/exitcode"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -90,7 +89,7 @@ func runsLine(t *testing.T, args ...string) (exit event.Exit, stdout, stderr str
 	if err != nil {
 		errs.WriteString(err.Error())
 	}
-	return exitcode.Of(err), out.String(), errs.String()
+	return fault.ExitOf(err), out.String(), errs.String()
 }
 
 func TestListOfCompleteAndCorruptRuns(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
-	"github.com/millhand/millhand/internal/app/exitcode"
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/signing"
@@ -32,7 +32,7 @@ func TestDirectoryWithoutEvidenceFails(t *testing.T) {
 		w, out := testWorld(t)
 		dir := t.TempDir()
 		err := Verify(t.Context(), w, Options{Dir: dir, JSON: json})
-		if exitcode.Of(err) != event.ExitFailed || !strings.HasPrefix(out.String(), map[bool]string{false: "FAILED ", true: "{"}[json]) {
+		if fault.ExitOf(err) != event.ExitFailed || !strings.HasPrefix(out.String(), map[bool]string{false: "FAILED ", true: "{"}[json]) {
 			t.Errorf("%v: %s", err, out)
 		}
 		if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
@@ -49,7 +49,7 @@ func TestWhatCannotBeReadIsAMistakeOfTheCommandLine(t *testing.T) {
 		"--repo " + dir:               {Dir: dir, Repos: []string{dir}},
 		"--allowed-signers missing: ": {Dir: dir, Signers: "missing"},
 	} {
-		if err := Verify(t.Context(), w, o); exitcode.Of(err) != event.ExitUsage || !strings.Contains(err.Error(), want) || out.Len() > 0 {
+		if err := Verify(t.Context(), w, o); fault.ExitOf(err) != event.ExitUsage || !strings.Contains(err.Error(), want) || out.Len() > 0 {
 			t.Errorf("got %v, want %q; printed %q", err, want, out)
 		}
 	}

@@ -3,7 +3,7 @@ package checks
 import (
 	"testing"
 
-	"github.com/millhand/millhand/internal/app/exitcode"
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/tasks"
 )
@@ -18,7 +18,7 @@ func TestToolsOfManifestsHaveTheirSchemas(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	schema["properties"] = func() {}
-	if _, err := CustomTools(&tasks.Plan{Tools: []tasks.CustomTool{{Name: "count", Schema: schema}}}); exitcode.Of(err) != event.ExitUsage {
+	if _, err := CustomTools(&tasks.Plan{Tools: []tasks.CustomTool{{Name: "count", Schema: schema}}}); fault.ExitOf(err) != event.ExitUsage {
 		t.Errorf("a schema that is not JSON: %v", err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millhand/millhand/internal/app/exitcode"
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
@@ -31,7 +31,7 @@ func TestRunsOfADayShareItsBudget(t *testing.T) {
 	if err != nil || plan.Budget.CostUSD != 2*money.Dollar {
 		t.Fatalf("the second run gets $%s of the rest, %v", plan.Budget.CostUSD, err)
 	}
-	if _, _, err := Open(t.Context(), w, withDay(3*money.Dollar, 5*money.Dollar), Run{ID: "three"}); exitcode.Of(err) != event.ExitBudget || !strings.Contains(err.Error(), "budget.day (p.yaml:2)") {
+	if _, _, err := Open(t.Context(), w, withDay(3*money.Dollar, 5*money.Dollar), Run{ID: "three"}); fault.ExitOf(err) != event.ExitBudget || !strings.Contains(err.Error(), "budget.day (p.yaml:2)") {
 		t.Errorf("nothing is left: %v", err)
 	}
 	first.Set(money.Dollar / 2)

@@ -1,6 +1,6 @@
 // Package fault has the errors of use cases with their kind, which is an exit code of the
-// contract. A use case decides the kind; the command line prints the message and exits. It
-// knows neither the use cases nor what a command does about an error.
+// contract. A use case decides the kind; [ExitOf] is that of any error and of a signal; the command line prints the message and
+// exits. It knows neither the use cases nor what a command does about an error.
 package fault
 
 import (

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/millhand/millhand/internal/app/exitcode"
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -21,7 +21,7 @@ func TestPolicyMakesTheSandboxRequired(t *testing.T) {
 		{"auto", nil, "auto"}, {"off", nil, "off"}, {"auto", required, "require"}, {"require", required, "require"}, {"off", required, ""}, {"external", required, ""},
 	} {
 		got, err := Mode(tt.mode, tt.set)
-		if got != tt.want || (err != nil) != (tt.want == "") || err != nil && exitcode.Of(err) != event.ExitUsage {
+		if got != tt.want || (err != nil) != (tt.want == "") || err != nil && fault.ExitOf(err) != event.ExitUsage {
 			t.Errorf("%s with %d policies: %q, %v", tt.mode, len(tt.set), got, err)
 		}
 	}
@@ -32,10 +32,10 @@ func TestLevelIsNoLessThanItsMode(t *testing.T) {
 	if level, _, err := Choose(t.Context(), "off", true, nothing); err != nil || level != sandbox.None {
 		t.Errorf("off: level %v, %v", level, err)
 	}
-	if _, _, err := Choose(t.Context(), "require", true, nothing); exitcode.Of(err) != event.ExitPolicy {
+	if _, _, err := Choose(t.Context(), "require", true, nothing); fault.ExitOf(err) != event.ExitPolicy {
 		t.Errorf("require without any level: %v", err)
 	}
-	if _, _, err := Choose(t.Context(), "none", true, nothing); exitcode.Of(err) != event.ExitUsage {
+	if _, _, err := Choose(t.Context(), "none", true, nothing); fault.ExitOf(err) != event.ExitUsage {
 		t.Errorf("an unknown mode: %v", err)
 	}
 	cause := errors.New("a signal")

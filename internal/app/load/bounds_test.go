@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millhand/millhand/internal/app/exitcode"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -43,10 +42,10 @@ func TestEveryPolicyThatIsNamedApplies(t *testing.T) {
 	if plan, err := load(with(w, map[string]string{"MILLHAND_POLICY": "a.yaml"}), "a.yaml", "./a.yaml"); err != nil || len(plan.Policies) != 1 {
 		t.Errorf("one file named three times: %v", err)
 	}
-	if _, err := load(with(w, map[string]string{"MILLHAND_POLICY": "b.yaml"}), "a.yaml"); exitcode.Of(err) != event.ExitUsage || len(fault.ProblemsOf(err)) != 1 {
+	if _, err := load(with(w, map[string]string{"MILLHAND_POLICY": "b.yaml"}), "a.yaml"); fault.ExitOf(err) != event.ExitUsage || len(fault.ProblemsOf(err)) != 1 {
 		t.Errorf("a policy of the environment that forbids the model: %v", err)
 	}
-	if _, err := load(w, "missing.yaml"); exitcode.Of(err) != event.ExitUsage || !strings.Contains(err.Error(), "missing.yaml") || !strings.Contains(err.Error(), "nothing was run") {
+	if _, err := load(w, "missing.yaml"); fault.ExitOf(err) != event.ExitUsage || !strings.Contains(err.Error(), "missing.yaml") || !strings.Contains(err.Error(), "nothing was run") {
 		t.Errorf("a missing policy: %v", err)
 	}
 }
@@ -65,7 +64,7 @@ func TestEveryActorMustBePermitted(t *testing.T) {
 		{nil, "is not permitted"}, // the user of the process
 	} {
 		_, err := Plan(t.Context(), with(w, tt.env), Options{PolicyOptions: PolicyOptions{Policies: []string{"p.yaml"}}, Manifests: []string{"m.yaml"}})
-		if (err == nil) != (tt.refused == "") || err != nil && (!strings.Contains(err.Error(), tt.refused) || exitcode.Of(err) != event.ExitUsage) {
+		if (err == nil) != (tt.refused == "") || err != nil && (!strings.Contains(err.Error(), tt.refused) || fault.ExitOf(err) != event.ExitUsage) {
 			t.Errorf("%v: %v", tt.env, err)
 		}
 	}
@@ -113,7 +112,7 @@ func TestProfileOfACommandIsLimitedByPolicies(t *testing.T) {
 	if p, err := Profile(t.Context(), w, ProfileOptions{PolicyOptions: PolicyOptions{Policies: []string{"p.yaml"}}}); err != nil || p.MayChange() {
 		t.Errorf("under a policy: %s, %v", p.Name, err)
 	}
-	if _, err := Profile(t.Context(), w, ProfileOptions{Profile: "unknown"}); exitcode.Of(err) != event.ExitUsage {
+	if _, err := Profile(t.Context(), w, ProfileOptions{Profile: "unknown"}); fault.ExitOf(err) != event.ExitUsage {
 		t.Errorf("an unknown profile: %v", err)
 	}
 }
@@ -159,7 +158,7 @@ func TestTimeOfARunIncludesLoading(t *testing.T) {
 	defer cancel()
 	<-ctx.Done()
 	err := NotLoaded(ctx, errors.New("read m.yaml: interrupted"))
-	if exitcode.Of(context.Cause(ctx)) != event.ExitDeadline || exitcode.Of(err) != event.ExitUsage || !strings.HasSuffix(err.Error(), "; nothing was run") {
+	if fault.ExitOf(context.Cause(ctx)) != event.ExitDeadline || fault.ExitOf(err) != event.ExitUsage || !strings.HasSuffix(err.Error(), "; nothing was run") {
 		t.Errorf("%v, because of %v", err, context.Cause(ctx))
 	}
 	if ctx, cancel := Timed(t.Context(), 0); ctx != t.Context() {
@@ -221,7 +220,7 @@ func TestForgesListTheRepositoriesOfAPlan(t *testing.T) {
 		t.Errorf("%s", w.Err)
 	}
 	o.Sources = SourceOptions{Recorded: &event.Run{}, Only: true}
-	if _, err := Listed(t.Context(), w, o, true); exitcode.Of(err) != event.ExitUsage || !strings.Contains(err.Error(), "the manifest has changed since the run was started") {
+	if _, err := Listed(t.Context(), w, o, true); fault.ExitOf(err) != event.ExitUsage || !strings.Contains(err.Error(), "the manifest has changed since the run was started") {
 		t.Errorf("a source that the run has not recorded: %v", err)
 	}
 	o.Sources = SourceOptions{}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millhand/millhand/internal/app/exitcode"
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 )
@@ -48,7 +48,7 @@ func TestShardsHaveTheReportsAndTheExitCodeOfTheirRun(t *testing.T) {
 		}
 		dir := filepath.Join(t.TempDir(), "all")
 		out, err := merged(t, Options{Dirs: []string{one, two}, ReportDir: dir, FailOn: failOn})
-		if exitcode.Of(err) != want || !strings.Contains(out, "1 passed, 1 failed") || !strings.HasSuffix(out, "\nreports: "+dir+"\n") {
+		if fault.ExitOf(err) != want || !strings.Contains(out, "1 passed, 1 failed") || !strings.HasSuffix(out, "\nreports: "+dir+"\n") {
 			t.Errorf("--fail-on %s: %v: %s", name, err, out)
 		}
 		for _, file := range []string{"events.jsonl", "report.json", "junit.xml", "summary.md", "report.html"} {
@@ -70,7 +70,7 @@ func TestNothingIsWrittenForWhatIsNoShard(t *testing.T) {
 	} {
 		o.FailOn = event.FailOnAny
 		out, err := merged(t, o)
-		if exitcode.Of(err) != event.ExitUsage || !strings.Contains(err.Error(), want) || strings.Contains(out, "reports:") {
+		if fault.ExitOf(err) != event.ExitUsage || !strings.Contains(err.Error(), want) || strings.Contains(out, "reports:") {
 			t.Errorf("got %v, want %q: %s", err, want, out)
 		}
 		if _, err := os.Stat(filepath.Join(o.ReportDir, "report.json")); err == nil {
@@ -92,7 +92,7 @@ func TestArgumentsOfAMerge(t *testing.T) {
 func TestMissingShardFailsTheRun(t *testing.T) {
 	one := shard(t, 1, event.Passed, event.ExitOK)
 	out, err := merged(t, Options{Dirs: []string{one, one}, ReportDir: filepath.Join(t.TempDir(), "all"), FailOn: event.FailOnAny})
-	if exitcode.Of(err) != event.ExitFailed || !strings.Contains(out, "not run: shard 2/2 is missing") || !strings.Contains(out, "counted once") {
+	if fault.ExitOf(err) != event.ExitFailed || !strings.Contains(out, "not run: shard 2/2 is missing") || !strings.Contains(out, "counted once") {
 		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millhand/millhand/internal/app/exitcode"
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 )
 
@@ -23,7 +23,7 @@ func TestSchemasAreJSONWithTheirNames(t *testing.T) {
 		t.Errorf("without a name: %v", err)
 	}
 	err := Schema(&out, "manifst")
-	if exitcode.Of(err) != event.ExitUsage || !strings.Contains(err.Error(), "did you mean manifest?") {
+	if fault.ExitOf(err) != event.ExitUsage || !strings.Contains(err.Error(), "did you mean manifest?") {
 		t.Errorf("a name with a mistake: %v", err)
 	}
 }
@@ -68,7 +68,7 @@ func TestExplainKey(t *testing.T) {
 		"notify":       "unknown key notify",
 	} {
 		var out strings.Builder
-		if err := Explain(&out, false, line); exitcode.Of(err) != event.ExitUsage || !strings.Contains(err.Error(), want) || out.Len() > 0 {
+		if err := Explain(&out, false, line); fault.ExitOf(err) != event.ExitUsage || !strings.Contains(err.Error(), want) || out.Len() > 0 {
 			t.Errorf("%s: %v, %s", line, err, &out)
 		}
 	}

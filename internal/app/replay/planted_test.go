@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millhand/millhand/internal/app/exitcode"
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/invocation"
 	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/savedrun"
@@ -72,7 +72,7 @@ func TestEveryPlantedDifferenceIsReported(t *testing.T) {
 	options := func(line string) invocation.Options { return runtest.Options(t, p.Root, strings.Fields(line)...) }
 	dir, same := filepath.Join(p.Root, "out"), filepath.Join(p.Root, "same")
 	recordedRun := options("m.yaml --sandbox off --report-dir " + dir)
-	if err := runs.Run(t.Context(), w, recordedRun); err == nil || exitcode.Of(err) != event.ExitFailed { // a job fails
+	if err := runs.Run(t.Context(), w, recordedRun); err == nil || fault.ExitOf(err) != event.ExitFailed { // a job fails
 		t.Fatalf("%v\n%s\n%s", err, out.String(), log.String())
 	}
 	out.Reset()

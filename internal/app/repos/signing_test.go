@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millhand/millhand/internal/app/exitcode"
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/tasks"
@@ -37,7 +37,7 @@ func TestRunHasOneKeyForAllSignatures(t *testing.T) {
 		"evidence and PGP": {&tasks.Plan{Jobs: signedBy(tasks.SignOpenPGP).Jobs, Evidence: &tasks.Evidence{Sign: tasks.SignSSH}}, "can't be combined with commit.sign: openpgp", event.ExitUsage},
 	} {
 		key, err := Key(t.Context(), w, tt.plan)
-		if key != nil || exitcode.Of(err) != tt.exit || (err != nil) != (tt.want != "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+		if key != nil || fault.ExitOf(err) != tt.exit || (err != nil) != (tt.want != "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", name, err, tt.want)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millhand/millhand/internal/app/exitcode"
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 )
 
@@ -21,7 +21,7 @@ func TestARunThatEndsBeforeItsFirstJobIsNotRun(t *testing.T) {
 	}
 	interrupted, interrupt := context.WithCancelCause(t.Context())
 	interrupt(event.Interrupt{Exit: event.ExitTerminate})
-	if err := Run(interrupted, p.world, p.options("m.yaml --report-dir out --sandbox off")); exitcode.Of(err) != event.ExitTerminate {
+	if err := Run(interrupted, p.world, p.options("m.yaml --report-dir out --sandbox off")); fault.ExitOf(err) != event.ExitTerminate {
 		t.Errorf("a signal: %v", err)
 	}
 	if _, err := os.Stat(p.at("out/report.json")); err == nil {

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millhand/millhand/internal/app/exitcode"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/invocation"
 	"github.com/millhand/millhand/internal/app/world"
@@ -57,7 +56,7 @@ func (p *workplace) do(o invocation.Options) (event.Exit, error) {
 	if err == nil {
 		err = Run(p.T.Context(), p.world, o)
 	}
-	return exitcode.Of(err), err
+	return fault.ExitOf(err), err
 }
 
 // report reads report.json of a report directory.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millhand/millhand/internal/app/exitcode"
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/invocation"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
@@ -48,7 +48,7 @@ func TestRunsOfTheDefaultDirectoryMayBeMissing(t *testing.T) {
 	if at, list, err := savedrun.List(w, ""); err != nil || list == nil || len(list) > 0 || at != filepath.Join(".millhand", "runs") {
 		t.Errorf("%s: %v, %v", at, list, err)
 	}
-	if _, _, err := savedrun.List(w, "missing"); exitcode.Of(err) != event.ExitUsage {
+	if _, _, err := savedrun.List(w, "missing"); fault.ExitOf(err) != event.ExitUsage {
 		t.Errorf("a directory that is named: %v", err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millhand/millhand/internal/app/exitcode"
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/invocation"
 	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/savedrun"
@@ -42,7 +42,7 @@ func ran(t *testing.T, want event.Exit, jobs ...string) *workplace {
 	env := map[string]string{"HOME": p.Home, "PATH": os.Getenv("PATH")}
 	p.world = world.World{Dir: p.Root, In: strings.NewReader(""), Out: &p.out, Err: &p.log, Now: time.Now, Getenv: func(name string) string { return env[name] }, System: []string{t.TempDir()}}
 	o := runtest.Options(t, p.world.Dir, strings.Fields("m.yaml --report-dir out --no-baseline --sandbox off")...)
-	if err := runs.Run(t.Context(), p.world, o); exitcode.Of(err) != want {
+	if err := runs.Run(t.Context(), p.world, o); fault.ExitOf(err) != want {
 		t.Fatalf("%v: %s%s", err, &p.out, &p.log)
 	}
 	return p
@@ -76,11 +76,11 @@ func TestForkStartsARunAndChangesNoOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	fork.Opts.ReportDir = p.at("out")
-	if err := Fork(t.Context(), p.world, fork); exitcode.Of(err) != event.ExitUsage || !strings.Contains(err.Error(), "is that of the run to fork") {
+	if err := Fork(t.Context(), p.world, fork); fault.ExitOf(err) != event.ExitUsage || !strings.Contains(err.Error(), "is that of the run to fork") {
 		t.Errorf("into the same directory: %v", err)
 	}
 	fork.Opts.ReportDir = p.at("forked")
-	if err := Fork(t.Context(), p.world, fork); exitcode.Of(err) != event.ExitOK {
+	if err := Fork(t.Context(), p.world, fork); fault.ExitOf(err) != event.ExitOK {
 		t.Fatalf("%v: %s%s", err, &p.out, &p.log)
 	}
 	if r := reportOf(t, p.at("forked")); r.Run.ForkedFrom == nil || r.Run.ForkedFrom.Run != reportOf(t, p.at("out")).Run.ID || r.Jobs[0].Outcome != event.Passed {
@@ -90,7 +90,7 @@ func TestForkStartsARunAndChangesNoOther(t *testing.T) {
 		t.Errorf("the events of the other run have changed: %v", err)
 	}
 	fork.Job = "other"
-	if err := Fork(t.Context(), p.world, fork); exitcode.Of(err) != event.ExitUsage || !strings.Contains(err.Error(), `job "other" not found in the run; it has one`) {
+	if err := Fork(t.Context(), p.world, fork); fault.ExitOf(err) != event.ExitUsage || !strings.Contains(err.Error(), `job "other" not found in the run; it has one`) {
 		t.Errorf("another job: %v", err)
 	}
 }
@@ -103,7 +103,7 @@ func TestRevertedBranchHasTheFilesOfTheTurn(t *testing.T) {
 	if err := o.Parse([]string{p.at("out")}); err != nil {
 		t.Fatal(err)
 	}
-	if err := Revert(t.Context(), p.world, o); exitcode.Of(err) != event.ExitUsage || !strings.Contains(err.Error(), "the run has 2 jobs: choose one of one, two; nothing was changed") {
+	if err := Revert(t.Context(), p.world, o); fault.ExitOf(err) != event.ExitUsage || !strings.Contains(err.Error(), "the run has 2 jobs: choose one of one, two; nothing was changed") {
 		t.Errorf("no job of two: %v", err)
 	}
 	o.job = "one"

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millhand/millhand/internal/app/exitcode"
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -67,7 +67,7 @@ func TestJobThatIsNotFoundHasASuggestion(t *testing.T) {
 	}
 	id := run.Report.Jobs[0].ID
 	err = Report(t.Context(), w, ReportOptions{Run: dir, Job: id[:len(id)-1]})
-	if exitcode.Of(err) != event.ExitUsage || !strings.Contains(err.Error(), "did you mean "+id+"?") || out.Len() > 0 {
+	if fault.ExitOf(err) != event.ExitUsage || !strings.Contains(err.Error(), "did you mean "+id+"?") || out.Len() > 0 {
 		t.Errorf("%v: %s", err, out)
 	}
 	if err := Report(t.Context(), w, ReportOptions{Run: dir, Job: id, JSON: true}); err != nil {
@@ -90,7 +90,7 @@ func TestRunWithoutEventsIsAMistakeOfTheCommandLine(t *testing.T) {
 		"sessions": Sessions(w, SessionOptions{Run: t.TempDir()}),
 		"session":  Session(t.Context(), w, SessionOptions{Run: t.TempDir()}),
 	} {
-		if exitcode.Of(err) != event.ExitUsage || out.Len() > 0 {
+		if fault.ExitOf(err) != event.ExitUsage || out.Len() > 0 {
 			t.Errorf("%s: %v: %s", name, err, out)
 		}
 	}
@@ -123,7 +123,7 @@ func TestSessionsAreListedWithTheirMessages(t *testing.T) {
 	if len(rows) != 2 || rows[0].Session != name || rows[0].Messages != nil || log.Len() > 0 {
 		t.Errorf("%+v, %s", rows, log)
 	}
-	if err := Session(t.Context(), w, SessionOptions{Run: dir, Job: name}); exitcode.Of(err) != event.ExitUsage {
+	if err := Session(t.Context(), w, SessionOptions{Run: dir, Job: name}); fault.ExitOf(err) != event.ExitUsage {
 		t.Errorf("a session without a journal: %v", err)
 	}
 	copyFile(t, filepath.Join(dir, "sessions", name+".jsonl"), filepath.Join("..", "..", "..", "report", "transcript", "testdata", "fix.jsonl"))

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millhand/millhand/internal/app/exitcode"
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/event/trailers"
@@ -104,7 +104,7 @@ func TestPullRequestsOfARolloutAreThoseOfItsJobs(t *testing.T) {
 func TestRolloutNeedsItsPullRequests(t *testing.T) {
 	w, plan := onForge(t, func(*tasks.Plan) map[string]string { return nil }, forgetest.Pull{Branch: "open", State: "open"})
 	w.Getenv = func(string) string { return "bad-token" }
-	if _, err := pullRequests(t.Context(), w, plan); exitcode.Of(err) == event.ExitOK || !strings.Contains(err.Error(), "find the pull request of job open") || strings.Contains(err.Error(), "bad-token") {
+	if _, err := pullRequests(t.Context(), w, plan); fault.ExitOf(err) == event.ExitOK || !strings.Contains(err.Error(), "find the pull request of job open") || strings.Contains(err.Error(), "bad-token") {
 		t.Errorf("%v", err)
 	}
 }

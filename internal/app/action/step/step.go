@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/app/action"
-	"github.com/millhand/millhand/internal/app/exitcode"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/planned"
 	"github.com/millhand/millhand/internal/app/world"
@@ -101,7 +100,7 @@ func (s *Step) Finish(ctx context.Context, err error) event.Exit {
 		os.Remove(s.in.prompt)
 	}
 	s.explain(err)
-	exit, rep := exitcode.Of(err), s.report()
+	exit, rep := fault.ExitOf(err), s.report()
 	if rep != nil {
 		for _, a := range slices.Concat(action.Failures(rep, s.where), action.Findings(rep, s.where)) {
 			s.log.Annotate(a)
@@ -169,7 +168,7 @@ func (s *Step) prepare(ctx context.Context, dir string, err error) (exit event.E
 	}
 	if err != nil {
 		s.refuse(err)
-		return exitcode.Of(err), false
+		return fault.ExitOf(err), false
 	}
 	if c.Manifest == "" {
 		c.prompt = manifests[0]

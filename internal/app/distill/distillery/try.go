@@ -11,7 +11,6 @@ import (
 
 	"github.com/millhand/millhand/internal/app/checks"
 	"github.com/millhand/millhand/internal/app/distill"
-	"github.com/millhand/millhand/internal/app/exitcode"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/invocation"
 	"github.com/millhand/millhand/internal/app/load"
@@ -172,7 +171,7 @@ func (d *distillery) execute(ctx context.Context, o invocation.Options, dir stri
 		Claim: func() (*rundir.Dir, error) { return rundir.Claim(ctx, o.Plan.In(d.world), dir, id, d.world.Clock()) },
 		Print: func(_ world.World, r *report.Report, at string) { rep, d.reports = r, at },
 	})
-	if rep == nil || len(rep.Jobs) == 0 || exitcode.Of(err) == event.ExitInternal {
+	if rep == nil || len(rep.Jobs) == 0 || fault.ExitOf(err) == event.ExitInternal {
 		return nil, err
 	}
 	return rep, nil

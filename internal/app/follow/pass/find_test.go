@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millhand/millhand/internal/app/exitcode"
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/testing/forgetest"
@@ -21,7 +21,7 @@ func TestRunsAreFoundByDirectoryAndManifest(t *testing.T) {
 	} {
 		dirs, err := find(f.world, Options{Of: of, Dir: f.dir})
 		switch {
-		case err != nil && (exitcode.Of(err) != event.ExitUsage || !strings.Contains(err.Error(), want)):
+		case err != nil && (fault.ExitOf(err) != event.ExitUsage || !strings.Contains(err.Error(), want)):
 			t.Errorf("%s: %v", of, err)
 		case err == nil && (len(dirs) != 1 || dirs[0] != want):
 			t.Errorf("%s: %q, want %q", of, dirs, want)
@@ -33,7 +33,7 @@ func TestRunsAreFoundByDirectoryAndManifest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Make(t.Context(), f.world, Options{Of: "run"}); exitcode.Of(err) != event.ExitUsage || !strings.Contains(err.Error(), "another process follows the run") {
+	if err := Make(t.Context(), f.world, Options{Of: "run"}); fault.ExitOf(err) != event.ExitUsage || !strings.Contains(err.Error(), "another process follows the run") {
 		t.Errorf("%v", err)
 	}
 	if err := lock.Close(); err != nil {
@@ -46,7 +46,7 @@ func TestRunsAreFoundByDirectoryAndManifest(t *testing.T) {
 	if err := os.Symlink(filepath.Join(f.dir, "elsewhere"), at); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lockPass(f.run()); exitcode.Of(err) != event.ExitUsage {
+	if _, err := lockPass(f.run()); fault.ExitOf(err) != event.ExitUsage {
 		t.Errorf("a symlink: %v", err)
 	}
 	if _, err := os.Lstat(filepath.Join(f.dir, "elsewhere")); err == nil {
@@ -75,7 +75,7 @@ func TestARunThatHasNotEndedIsLeftToResume(t *testing.T) {
 	f := newFleet(t, "", "red")
 	f.cut(event.RunEnded)
 	err := Make(t.Context(), f.world, Options{Of: f.run()})
-	if exitcode.Of(err) != event.ExitUsage || !strings.Contains(err.Error(), "has not ended: continue it with millhand run --resume "+f.run()) {
+	if fault.ExitOf(err) != event.ExitUsage || !strings.Contains(err.Error(), "has not ended: continue it with millhand run --resume "+f.run()) {
 		t.Errorf("%v", err)
 	}
 }
@@ -87,7 +87,7 @@ func TestAKilledFollowUpIsContinued(t *testing.T) {
 	f.pass(t.Context(), nil)
 	before, requests := f.head("acme/red", branch), f.requests
 	f.cut(event.RunEnded)
-	if err := Make(t.Context(), f.world, Options{Of: f.run(), DryRun: true}); exitcode.Of(err) != event.ExitUsage {
+	if err := Make(t.Context(), f.world, Options{Of: f.run(), DryRun: true}); fault.ExitOf(err) != event.ExitUsage {
 		t.Errorf("a dry run: %v", err)
 	}
 	rows, exit := f.pass(t.Context(), nil)

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millhand/millhand/internal/app/exitcode"
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/follow"
 	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
@@ -198,7 +198,7 @@ func (f *fleet) pass(ctx context.Context, change func(*Options)) (map[string]Row
 	for _, row := range printed.Jobs {
 		rows[row.Repo] = row
 	}
-	return rows, exitcode.Of(err)
+	return rows, fault.ExitOf(err)
 }
 
 // results checks the results of a pass, as RESULT or RESULT: REASON.

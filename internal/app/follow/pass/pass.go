@@ -10,7 +10,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/millhand/millhand/internal/app/exitcode"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/savedrun"
@@ -65,7 +64,7 @@ func Make(ctx context.Context, w world.World, o Options) error {
 		}
 		if err != nil {
 			fmt.Fprintln(w.Err, printable.Text("millhand: "+err.Error()))
-			exits = append(exits, exitcode.Of(err))
+			exits = append(exits, fault.ExitOf(err))
 		}
 		if ctx.Err() != nil {
 			break

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millhand/millhand/internal/app/exitcode"
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/shown"
 	"github.com/millhand/millhand/internal/app/world"
@@ -25,7 +25,7 @@ func TestPatternsNameTheirRun(t *testing.T) {
 	}
 	var out strings.Builder
 	w := world.World{Out: &out, Err: &out, Getenv: func(string) string { return "" }}
-	if err := Print(t.Context(), w, shown.ReportOptions{Run: t.TempDir()}); exitcode.Of(err) != event.ExitUsage || out.Len() > 0 {
+	if err := Print(t.Context(), w, shown.ReportOptions{Run: t.TempDir()}); fault.ExitOf(err) != event.ExitUsage || out.Len() > 0 {
 		t.Errorf("no run: %v: %s", err, &out)
 	}
 	if err := Print(t.Context(), w, shown.ReportOptions{Run: dir, JSON: true}); err != nil {

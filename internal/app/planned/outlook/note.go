@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/millhand/millhand/internal/app/exitcode"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/app/models"
@@ -61,7 +60,7 @@ func look(ctx context.Context, w world.World, plan *tasks.Plan, local bool) (not
 	at.Local = local
 	ready, err := preflight.Check(ctx, plan, at)
 	if ctx.Err() != nil {
-		return nil, nil, 0, fault.Wrap(exitcode.Of(context.Cause(ctx)), context.Cause(ctx))
+		return nil, nil, 0, fault.Wrap(fault.ExitOf(context.Cause(ctx)), context.Cause(ctx))
 	}
 	refusals := preflight.Refusals(err)
 	if err != nil && len(refusals) == 0 {

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millhand/millhand/internal/app/exitcode"
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/pulls"
 	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/savedrun"
@@ -152,16 +152,16 @@ func TestPullRequestsAreAccessedWithTheCredentialsOfTheManifest(t *testing.T) {
 	if r.log.Len() > 0 {
 		t.Errorf("%s", &r.log)
 	}
-	if err := Do(t.Context(), r.world, Options{Run: "run", Jobs: []string{"three"}}, pulls.Order{}); exitcode.Of(err) != event.ExitUsage {
+	if err := Do(t.Context(), r.world, Options{Run: "run", Jobs: []string{"three"}}, pulls.Order{}); fault.ExitOf(err) != event.ExitUsage {
 		t.Errorf("an unknown job: %v", err)
 	}
-	if err := Do(t.Context(), r.world, Options{Run: "other"}, pulls.Order{}); exitcode.Of(err) != event.ExitUsage {
+	if err := Do(t.Context(), r.world, Options{Run: "other"}, pulls.Order{}); fault.ExitOf(err) != event.ExitUsage {
 		t.Errorf("an unknown run: %v", err)
 	}
 	interrupted, interrupt := context.WithCancelCause(t.Context())
 	interrupt(event.Interrupt{Exit: event.ExitInterrupt})
 	r.out.Reset()
-	if err := Do(interrupted, r.world, Options{Run: "run"}, pulls.Order{}); exitcode.Of(err) != event.ExitInterrupt || r.out.Len() > 0 {
+	if err := Do(interrupted, r.world, Options{Run: "run"}, pulls.Order{}); fault.ExitOf(err) != event.ExitInterrupt || r.out.Len() > 0 {
 		t.Errorf("an interrupt: %v: %s", err, &r.out)
 	}
 }
@@ -176,7 +176,7 @@ func TestManifestsThatCanNotBeReadLeaveTheEnvironment(t *testing.T) {
 	if warning := r.log.String(); !strings.HasPrefix(warning, "millhand: warning: can't read the manifests of the run: ") || !strings.Contains(warning, "m.yaml") || strings.Count(warning, "\n") != 1 {
 		t.Errorf("%v: %s", err, warning)
 	}
-	if exitcode.Of(err) != event.ExitPublish || !strings.Contains(r.out.String(), "add it to forges") {
+	if fault.ExitOf(err) != event.ExitPublish || !strings.Contains(r.out.String(), "add it to forges") {
 		t.Errorf("%v: %s", err, &r.out)
 	}
 }
@@ -212,7 +212,7 @@ func TestAccessOfRunsWithoutManifests(t *testing.T) {
 			t.Errorf("%s: %v: %s, want %q", name, err, &log, c.want)
 		}
 	}
-	if _, err := accessOf(t.Context(), world.World{}, t.TempDir(), Options{}.PolicyOptions); exitcode.Of(err) != event.ExitUsage {
+	if _, err := accessOf(t.Context(), world.World{}, t.TempDir(), Options{}.PolicyOptions); fault.ExitOf(err) != event.ExitUsage {
 		t.Errorf("a directory without events: %v", err)
 	}
 }
@@ -238,10 +238,10 @@ func TestPoliciesOfTheRunAndOfTheCommandApply(t *testing.T) {
 		o := Options{Run: filepath.Join("..", "run")}
 		change(&o)
 		err := Do(t.Context(), r.world, o, pulls.Order{Verb: pulls.Close})
-		if exitcode.Of(err) != event.ExitUsage || r.states() != "millhand/one open, millhand/two open" {
+		if fault.ExitOf(err) != event.ExitUsage || r.states() != "millhand/one open, millhand/two open" {
 			t.Errorf("%s: %v: %s", name, err, r.states())
 		}
-		if err := Publish(t.Context(), r.world, PublishOptions{Options: o, Mode: "pr", DryRun: true}); err != nil && exitcode.Of(err) != event.ExitUsage {
+		if err := Publish(t.Context(), r.world, PublishOptions{Options: o, Mode: "pr", DryRun: true}); err != nil && fault.ExitOf(err) != event.ExitUsage {
 			t.Errorf("%s: publish: %v", name, err)
 		}
 	}
@@ -254,7 +254,7 @@ func TestSavedChangesArePublishedLater(t *testing.T) {
 	}
 	r.write("p.yaml", "version: 1\npublish: [patch]\n")
 	err := Publish(t.Context(), r.world, PublishOptions{Options: Options{Run: "run"}, Mode: "pr"})
-	if exitcode.Of(err) != event.ExitUsage || len(r.Pulls()) > 0 || r.head("millhand/one") != "" {
+	if fault.ExitOf(err) != event.ExitUsage || len(r.Pulls()) > 0 || r.head("millhand/one") != "" {
 		t.Errorf("a policy of the run: %v, %s", err, r.states())
 	}
 	r.write("p.yaml", allowed)
@@ -285,8 +285,8 @@ func TestAForgeThatRefusesAPullRequestDecidesTheExitCode(t *testing.T) {
 	r := after(t, "patch")
 	r.Fail(100, forgetest.Invalid, "POST", "/pulls")
 	err := Publish(t.Context(), r.world, PublishOptions{Options: Options{Run: "run"}, Mode: "pr"})
-	if exitcode.Of(err) != event.ExitPublish || err.Error() != "" || strings.Count(r.out.String(), " failed ") != 2 || strings.Contains(r.out.String()+r.log.String(), token) {
-		t.Errorf("exit code %d, %v: %s", exitcode.Of(err), err, &r.out)
+	if fault.ExitOf(err) != event.ExitPublish || err.Error() != "" || strings.Count(r.out.String(), " failed ") != 2 || strings.Contains(r.out.String()+r.log.String(), token) {
+		t.Errorf("exit code %d, %v: %s", fault.ExitOf(err), err, &r.out)
 	}
 	saved, err := savedrun.Load("run")
 	if err != nil || saved.Report.Jobs[0].Outcome != event.Passed || saved.Report.Jobs[0].PullRequest != nil || r.head("millhand/one") == "" {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millhand/millhand/internal/app/exitcode"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/queue"
@@ -180,8 +179,8 @@ func TestWhatIsRefusedIsNotQueued(t *testing.T) {
 		if err != nil {
 			text += fmt.Sprint(err, fault.ProblemsOf(err))
 		}
-		if err == nil || exitcode.Of(err) != c.exit || !strings.Contains(text, c.want) || s.out.Len() > 0 {
-			t.Errorf("%s: exit code %d, %s, %s", name, exitcode.Of(err), text, &s.out)
+		if err == nil || fault.ExitOf(err) != c.exit || !strings.Contains(text, c.want) || s.out.Len() > 0 {
+			t.Errorf("%s: exit code %d, %s, %s", name, fault.ExitOf(err), text, &s.out)
 		}
 	}
 	s.write("m.yaml", valid)
@@ -247,7 +246,7 @@ func TestPoliciesAreFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = s.submit(func(o *Options) { o.Plan.Policies = []string{fmt.Sprintf("/dev/fd/%d", read.Fd())} })
-	if exitcode.Of(err) != event.ExitUsage || !strings.Contains(err.Error(), "is not a regular file") || !strings.HasSuffix(err.Error(), "; nothing was queued") {
+	if fault.ExitOf(err) != event.ExitUsage || !strings.Contains(err.Error(), "is not a regular file") || !strings.HasSuffix(err.Error(), "; nothing was queued") {
 		t.Errorf("%v", err)
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millhand/millhand/internal/app/exitcode"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/levels"
 	"github.com/millhand/millhand/internal/app/machine"
@@ -81,7 +80,7 @@ func Run(ctx context.Context, w world.World, o Options) error {
 		k.say("sign off: %v", gone)
 	}
 	if ctx.Err() != nil { // its jobs were given back
-		return fault.Wrap(exitcode.Of(context.Cause(ctx)), fmt.Errorf("worker %s: %w", k.id, context.Cause(ctx)))
+		return fault.Wrap(fault.ExitOf(context.Cause(ctx)), fmt.Errorf("worker %s: %w", k.id, context.Cause(ctx)))
 	}
 	return err
 }
@@ -100,7 +99,7 @@ func (o *Options) await(ctx context.Context, w world.World) (*queue.Queue, error
 			fmt.Fprintln(w.Err, printable.Text("waiting for the queue: "+last))
 		}
 		if err := clock.Wait(ctx, queued.Poll); err != nil {
-			return nil, fault.Wrap(exitcode.Of(err), fmt.Errorf("wait for the queue: %w", err))
+			return nil, fault.Wrap(fault.ExitOf(err), fmt.Errorf("wait for the queue: %w", err))
 		}
 	}
 }

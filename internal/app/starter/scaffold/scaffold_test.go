@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millhand/millhand/internal/app/exitcode"
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model/kinds"
@@ -64,7 +64,7 @@ func TestManifestFitsTheProjectAndReplacesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = Write(t.Context(), w, Options{Dir: dir, Cron: true})
-	if entries, _ := os.ReadDir(dir); exitcode.Of(err) != event.ExitUsage || !strings.Contains(err.Error(), "use --force") || len(entries) != 2 {
+	if entries, _ := os.ReadDir(dir); fault.ExitOf(err) != event.ExitUsage || !strings.Contains(err.Error(), "use --force") || len(entries) != 2 {
 		t.Errorf("%v: %v", err, entries)
 	}
 	if err := Write(t.Context(), w, Options{Dir: dir, Force: true}); err != nil {
@@ -80,7 +80,7 @@ func TestFilesOfTwoKindsAreNotMixed(t *testing.T) {
 		w, _, _ := testWorld(t)
 		o.Dir = filepath.Join(t.TempDir(), "new")
 		err := Write(t.Context(), w, o)
-		if _, missing := os.Stat(o.Dir); exitcode.Of(err) != event.ExitUsage || !strings.Contains(err.Error(), "exclude") || missing == nil {
+		if _, missing := os.Stat(o.Dir); fault.ExitOf(err) != event.ExitUsage || !strings.Contains(err.Error(), "exclude") || missing == nil {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}

@@ -1,20 +1,17 @@
-// Package exitcode knows the exit code of every error of a use case, and of a signal that ended it. It neither
-// prints errors nor exits.
-package exitcode
+package fault
 
 import (
 	"errors"
 
-	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 )
 
-// Of returns the exit code for an error of a command.
-func Of(err error) event.Exit {
-	var f fault.Error
+// ExitOf returns the exit code for an error of a command, which may be the cause of a context that has ended.
+func ExitOf(err error) event.Exit {
+	var f Error
 	var interrupt event.Interrupt
 	var timeout event.EndCause
-	var noKey *fault.KeyError
+	var noKey *KeyError
 	switch {
 	case err == nil:
 		return event.ExitOK
