@@ -21,17 +21,17 @@ type Repo struct {
 func (v *verifier) checkTrailers() {
 	before, n := len(v.result.Problems), 0
 	for _, c := range v.made {
-		t := makerOf(c.Message)
-		if t.run != v.run.ID {
+		t := MakerOf(c.Message)
+		if t.Run != v.run.ID {
 			continue // of an earlier run, which this one only pushes
 		}
-		line, known := v.lines[t.hash]
+		line, known := v.lines[t.Hash]
 		switch {
-		case t.hash == "":
+		case t.Hash == "":
 			v.problem(EventsFile, c.line, "the commit %.10s of job %s has no trailer Millhand-Evidence", c.Hash, c.job)
-		case t.job != c.job:
-			v.problem(EventsFile, c.line, "the commit %.10s of job %s has the trailer of job %s", c.Hash, c.job, t.job)
-		case !known || line >= c.line || v.jobs[t.hash] != c.job:
+		case t.Job != c.job:
+			v.problem(EventsFile, c.line, "the commit %.10s of job %s has the trailer of job %s", c.Hash, c.job, t.Job)
+		case !known || line >= c.line || v.jobs[t.Hash] != c.job:
 			v.problem(EventsFile, c.line, "the trailer of the commit %.10s of job %s names no event of the job before it: the events were changed", c.Hash, c.job)
 		default:
 			n++
@@ -57,7 +57,7 @@ func (v *verifier) checkRepo(r Repo) {
 	made := map[string]string{}
 	for _, c := range v.made {
 		made[c.Hash] = c.job
-		if message, ok := there[c.Hash]; ok && makerOf(message) != makerOf(c.Message) {
+		if message, ok := there[c.Hash]; ok && MakerOf(message) != MakerOf(c.Message) {
 			v.problem(r.Name, 0, "the commit %.10s of job %s has other trailers than %s:%d: the events were changed", c.Hash, c.job, EventsFile, c.line)
 		}
 	}
@@ -84,7 +84,7 @@ func (v *verifier) checkRepo(r Repo) {
 	}
 	switch {
 	case len(v.result.Problems) > before:
-	case len(commits(rep)) == 0:
+	case len(Commits(rep)) == 0:
 		v.note(fmt.Sprintf("%s: the run has made no commits to compare, and no commit there names the run", r.Name))
 	case expected == 0:
 		v.problem(r.Name, 0, "the repository has no commit of the run, and no base of one")
@@ -99,8 +99,8 @@ func (v *verifier) checkRepo(r Repo) {
 func (v *verifier) unknown(there, made map[string]string) map[string]string {
 	found := map[string]string{}
 	for _, hash := range slices.Sorted(maps.Keys(there)) {
-		if t := makerOf(there[hash]); t.run == v.run.ID && t.hash != "" && made[hash] == "" {
-			found[t.job] = hash
+		if t := MakerOf(there[hash]); t.Run == v.run.ID && t.Hash != "" && made[hash] == "" {
+			found[t.Job] = hash
 		}
 	}
 	return found

@@ -23,18 +23,21 @@ const (
 	TestsFile     = "verify.intoto.json" // only of a run with verify commands
 )
 
-// outputs is the directory of outputs, which are removed after some time.
-const outputs = "outputs"
+// Namespace is that of the signature, in the terms of ssh-keygen -Y.
+const Namespace = "millhand-evidence"
+
+// Outputs is the directory of outputs, which are removed after some time.
+const Outputs = "outputs"
 
 // covered lists the files and directories of a report directory that a seal names, except
 // events.jsonl, which has the seal, and those that are made from it.
 func covered() []string {
-	return []string{"report.json", "junit.xml", "summary.md", "failed.txt", "report.html", "findings.sarif", TestsFile, "patches", "sessions", outputs}
+	return []string{"report.json", "junit.xml", "summary.md", "failed.txt", "report.html", "findings.sarif", TestsFile, "patches", "sessions", Outputs}
 }
 
 // hashFiles returns the covered files of a directory and others, in the order of their names.
 func hashFiles(files fs.FS, others []string) ([]event.SealedFile, error) {
-	names, err := namesOf(files)
+	names, err := NamesOf(files)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +45,7 @@ func hashFiles(files fs.FS, others []string) ([]event.SealedFile, error) {
 	slices.Sort(names)
 	all := []event.SealedFile{}
 	for _, name := range names {
-		f, err := hashFile(files, name)
+		f, err := HashFile(files, name)
 		if err != nil {
 			return nil, err
 		}
@@ -51,8 +54,8 @@ func hashFiles(files fs.FS, others []string) ([]event.SealedFile, error) {
 	return all, nil
 }
 
-// namesOf returns the names of the covered files of a directory.
-func namesOf(files fs.FS) (names []string, err error) {
+// NamesOf returns the names of the covered files of a directory.
+func NamesOf(files fs.FS) (names []string, err error) {
 	for _, top := range covered() {
 		err := fs.WalkDir(files, top, func(name string, d fs.DirEntry, err error) error {
 			switch {
@@ -73,7 +76,8 @@ func namesOf(files fs.FS) (names []string, err error) {
 	return names, nil
 }
 
-func hashFile(files fs.FS, name string) (event.SealedFile, error) {
+// HashFile returns the hash and the size of a file, as a seal has them.
+func HashFile(files fs.FS, name string) (event.SealedFile, error) {
 	f, err := files.Open(name)
 	if err != nil {
 		return event.SealedFile{}, err
@@ -86,9 +90,9 @@ func hashFile(files fs.FS, name string) (event.SealedFile, error) {
 
 // EventsOf describes the events of a report directory with a chain.
 func EventsOf(files fs.FS, chain *event.Chain) (Events, error) {
-	f, err := hashFile(files, EventsFile)
+	f, err := HashFile(files, EventsFile)
 	return Events{Lines: chain.Lines(), Head: chain.Head(), SHA256: f.SHA256}, err
 }
 
-// isOutput reports whether a file is removed after some time.
-func isOutput(name string) bool { return strings.HasPrefix(path.Clean(name), outputs+"/") }
+// IsOutput reports whether a file is removed after some time.
+func IsOutput(name string) bool { return strings.HasPrefix(path.Clean(name), Outputs+"/") }

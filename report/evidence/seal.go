@@ -16,7 +16,7 @@ func Seal(files fs.FS, others []string, run *event.Run, rep *report.Report, head
 	if err != nil {
 		return nil, err
 	}
-	seal, err := sealOf(run, rep)
+	seal, err := SealOf(run, rep)
 	if err != nil {
 		return nil, err
 	}
@@ -24,8 +24,8 @@ func Seal(files fs.FS, others []string, run *event.Run, rep *report.Report, head
 	return seal, nil
 }
 
-// sealOf returns what the seal of a run repeats from its start and its report.
-func sealOf(run *event.Run, rep *report.Report) (*event.Seal, error) {
+// SealOf returns what the seal of a run repeats from its start and its report.
+func SealOf(run *event.Run, rep *report.Report) (*event.Seal, error) {
 	responded, err := models(rep)
 	return &event.Seal{
 		Sign: run.Evidence.Sign, Manifests: append([]event.PolicyFile{}, run.Evidence.Manifests...), Policies: append([]event.PolicyFile{}, run.Policies...),

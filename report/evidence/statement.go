@@ -135,7 +135,7 @@ func NewStatement(run *event.Run, seal *event.Seal, rep *report.Report, events E
 		}
 		p.Jobs = append(p.Jobs, s.job(j))
 	}
-	subjects := append(commits(rep), fileSubject(EventsFile, events.SHA256))
+	subjects := append(Commits(rep), fileSubject(EventsFile, events.SHA256))
 	for _, f := range seal.Files {
 		subjects = append(subjects, fileSubject(f.Name, f.SHA256))
 	}
@@ -150,7 +150,7 @@ func (s sealed) job(j *report.Job) Job {
 		Head: s.seal.Heads[j.ID],
 	}
 	if c := j.Commit; c != nil {
-		out.Commit = &Commit{Hash: c.Hash, Branch: c.Branch, Evidence: makerOf(c.Message).evidence(s.run.ID)}
+		out.Commit = &Commit{Hash: c.Hash, Branch: c.Branch, Evidence: MakerOf(c.Message).evidence(s.run.ID)}
 	}
 	return out
 }
@@ -172,8 +172,8 @@ func decisions(calls []report.Call) []Decisions {
 	return all
 }
 
-// commits returns the commits of a run as subjects.
-func commits(rep *report.Report) []Subject {
+// Commits returns the commits of a run as subjects.
+func Commits(rep *report.Report) []Subject {
 	subjects := []Subject{}
 	for _, j := range rep.Jobs {
 		if j.Commit != nil && j.Commit.Hash != "" {
@@ -204,9 +204,9 @@ func NewTests(files fs.FS, run *event.Run, rep *report.Report) ([]byte, error) {
 			}
 		}
 	}
-	subjects := commits(rep)
+	subjects := Commits(rep)
 	for _, j := range rep.Jobs {
-		if f, err := hashFile(files, j.Patch); j.Patch != "" && err == nil { // a missing one is detected by its seal
+		if f, err := HashFile(files, j.Patch); j.Patch != "" && err == nil { // a missing one is detected by its seal
 			subjects = append(subjects, fileSubject(f.Name, f.SHA256))
 		}
 	}

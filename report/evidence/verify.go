@@ -18,9 +18,6 @@ import (
 	"github.com/millhand/millhand/report"
 )
 
-// Namespace is that of the signature, in the terms of ssh-keygen -Y.
-const Namespace = "millhand-evidence"
-
 // Options are what a report directory is verified with.
 type Options struct {
 	Files   fs.FS
@@ -190,7 +187,7 @@ func (v *verifier) checkSeal() {
 	if !maps.Equal(v.seal.Heads, v.chain.Jobs()) {
 		v.problem(EventsFile, line, "the heads of the jobs in the seal are not those of the events")
 	}
-	want, err := sealOf(v.run, v.report)
+	want, err := SealOf(v.run, v.report)
 	if err != nil {
 		v.problem(EventsFile, line, "%v", err)
 	}
@@ -216,9 +213,9 @@ func (v *verifier) checkFiles() {
 			continue
 		}
 		named[want.Name] = true
-		got, err := hashFile(v.Files, want.Name)
+		got, err := HashFile(v.Files, want.Name)
 		switch {
-		case errors.Is(err, fs.ErrNotExist) && isOutput(want.Name):
+		case errors.Is(err, fs.ErrNotExist) && IsOutput(want.Name):
 			removed++
 		case err != nil:
 			v.problem(want.Name, 0, "%v", reason(err))
@@ -226,7 +223,7 @@ func (v *verifier) checkFiles() {
 			v.problem(want.Name, 0, "the file was changed: its SHA-256 is %s instead of %s (%s:%d)", got.SHA256, want.SHA256, EventsFile, line)
 		}
 	}
-	found, err := namesOf(v.Files)
+	found, err := NamesOf(v.Files)
 	if err != nil {
 		v.problem(".", 0, "%v", reason(err))
 	}
@@ -239,7 +236,7 @@ func (v *verifier) checkFiles() {
 		v.verified("files: %d have the hashes of the seal", len(v.seal.Files)-removed)
 	}
 	if removed > 0 {
-		v.note(fmt.Sprintf("%d files of %s were removed since the run; the seal has their hashes", removed, outputs))
+		v.note(fmt.Sprintf("%d files of %s were removed since the run; the seal has their hashes", removed, Outputs))
 	}
 	v.limit(before)
 }
@@ -367,7 +364,7 @@ func (v *verifier) checkStatement() {
 	}
 	v.checkTests(rep)
 	if len(v.result.Problems) == before {
-		v.verified("%s: names the events, the files and %s", StatementFile, count(len(commits(rep))))
+		v.verified("%s: names the events, the files and %s", StatementFile, count(len(Commits(rep))))
 	}
 	v.checkSignature(got)
 }
