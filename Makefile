@@ -69,7 +69,7 @@ FUZZED = tools/shell tools/patch internal/permission internal/model internal/git
 
 nightly-trust: ## kills, signals, full disks, faults of providers and of git, the sandbox, fuzzing, Linux 6.1
 	$(MAKE) -j2 --output-sync nightly-faults nightly-kernel # both wait more than they compute
-	$(NIGHTLY) -timeout=120m ./internal/gitops ./internal/gitops/state ./internal/gitops/remote ./internal/app/queue ./internal/session ./report ./internal/app/patterns ./tasks/expand ./tools ./tools/shell ./internal/sandbox ./report/evidence ./internal/dev/house ./internal/testing/oracle $$(go list ./internal/testing/e2e/... | grep -v -e /gitea -e /published) ./internal/model/openai ./internal/model/anthropic
+	$(NIGHTLY) -timeout=120m ./internal/gitops ./internal/gitops/state ./internal/gitops/remote ./internal/app/queue ./internal/session ./report ./internal/app/patterns ./tasks/expand ./tools ./tools/shell ./internal/sandbox ./internal/app/audit/verification ./internal/dev/house ./internal/testing/oracle $$(go list ./internal/testing/e2e/... | grep -v -e /gitea -e /published) ./internal/model/openai ./internal/model/anthropic
 	MILLHAND_NIGHTLY=1 .ci/another
 	FUZZTIME=$(or $(FUZZTIME),$(if $(FULL),10m,2m)) .ci/fuzz $(FUZZED)
 	FUZZTIME=$(or $(FUZZTIME),10s) .ci/fuzz $(FUZZED:%=':!%')

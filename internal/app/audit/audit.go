@@ -1,6 +1,6 @@
 // Package audit verifies the evidence of a saved run: its events and files, the commits in repositories, which it
 // fetches if they are elsewhere, and the signature. It writes nothing in the report directory; what the evidence
-// has to be is decided by package report/evidence.
+// has to be is decided by package verification.
 package audit
 
 import (
@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/audit/verification"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/app/world"
@@ -40,7 +41,7 @@ func Verify(ctx context.Context, w world.World, given Options) error {
 		return fault.New(event.ExitUsage, "open the report directory: %w", err)
 	}
 	defer root.Close()
-	o := evidence.Options{Files: root.FS(), Version: w.Version, Formats: rundir.Formats(root.FS()), MustSign: given.Signers != ""}
+	o := verification.Options{Files: root.FS(), Version: w.Version, Formats: rundir.Formats(root.FS()), MustSign: given.Signers != ""}
 	if o.Signer, err = signerOf(given.Signers); err != nil {
 		return fault.Wrap(event.ExitUsage, err)
 	}
@@ -54,7 +55,7 @@ func Verify(ctx context.Context, w world.World, given Options) error {
 		}
 		o.Repos = append(o.Repos, repo)
 	}
-	result := evidence.Verify(o)
+	result := verification.Verify(o)
 	if given.JSON {
 		err = printable.WriteJSON(w.Out, result)
 	} else {
@@ -67,7 +68,7 @@ func Verify(ctx context.Context, w world.World, given Options) error {
 }
 
 // printVerified prints problems first.
-func printVerified(w world.World, r evidence.Result) {
+func printVerified(w world.World, r verification.Result) {
 	line := func(kind, text string) { fmt.Fprintf(w.Out, "%-9s %s\n", kind, printable.Text(text)) }
 	for _, p := range r.Problems {
 		line("FAILED", p.Error())
@@ -102,12 +103,12 @@ func signerOf(file string) (func(message, signature []byte, at time.Time) (strin
 }
 
 // evidenceRepo opens a repository, or fetches it into the mirror that runs use, too.
-func evidenceRepo(ctx context.Context, w world.World, name string) (evidence.Repo, error) {
+func evidenceRepo(ctx context.Context, w world.World, name string) (verification.Repo, error) {
 	repo, err := openOrFetch(ctx, w, name)
 	if err != nil {
-		return evidence.Repo{}, err
+		return verification.Repo{}, err
 	}
-	return evidence.Repo{
+	return verification.Repo{
 		Name:  name,
 		Has:   func(commit string) bool { _, err := repo.Message(commit); return err == nil },
 		Since: func(t time.Time) (map[string]string, error) { return gitops.Since(ctx, repo, t) },

@@ -1,10 +1,12 @@
-package evidence
+package verification
 
 import (
 	"fmt"
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/millhand/millhand/report/evidence"
 )
 
 // Repo is a repository that may have commits of a run.
@@ -21,18 +23,18 @@ type Repo struct {
 func (v *verifier) checkTrailers() {
 	before, n := len(v.result.Problems), 0
 	for _, c := range v.made {
-		t := MakerOf(c.Message)
+		t := evidence.MakerOf(c.Message)
 		if t.Run != v.run.ID {
 			continue // of an earlier run, which this one only pushes
 		}
 		line, known := v.lines[t.Hash]
 		switch {
 		case t.Hash == "":
-			v.problem(EventsFile, c.line, "the commit %.10s of job %s has no trailer Millhand-Evidence", c.Hash, c.job)
+			v.problem(evidence.EventsFile, c.line, "the commit %.10s of job %s has no trailer Millhand-Evidence", c.Hash, c.job)
 		case t.Job != c.job:
-			v.problem(EventsFile, c.line, "the commit %.10s of job %s has the trailer of job %s", c.Hash, c.job, t.Job)
+			v.problem(evidence.EventsFile, c.line, "the commit %.10s of job %s has the trailer of job %s", c.Hash, c.job, t.Job)
 		case !known || line >= c.line || v.jobs[t.Hash] != c.job:
-			v.problem(EventsFile, c.line, "the trailer of the commit %.10s of job %s names no event of the job before it: the events were changed", c.Hash, c.job)
+			v.problem(evidence.EventsFile, c.line, "the trailer of the commit %.10s of job %s names no event of the job before it: the events were changed", c.Hash, c.job)
 		default:
 			n++
 		}
@@ -57,8 +59,8 @@ func (v *verifier) checkRepo(r Repo) {
 	made := map[string]string{}
 	for _, c := range v.made {
 		made[c.Hash] = c.job
-		if message, ok := there[c.Hash]; ok && MakerOf(message) != MakerOf(c.Message) {
-			v.problem(r.Name, 0, "the commit %.10s of job %s has other trailers than %s:%d: the events were changed", c.Hash, c.job, EventsFile, c.line)
+		if message, ok := there[c.Hash]; ok && evidence.MakerOf(message) != evidence.MakerOf(c.Message) {
+			v.problem(r.Name, 0, "the commit %.10s of job %s has other trailers than %s:%d: the events were changed", c.Hash, c.job, evidence.EventsFile, c.line)
 		}
 	}
 	unknown := v.unknown(there, made)
@@ -84,7 +86,7 @@ func (v *verifier) checkRepo(r Repo) {
 	}
 	switch {
 	case len(v.result.Problems) > before:
-	case len(Commits(rep)) == 0:
+	case len(evidence.Commits(rep)) == 0:
 		v.note(fmt.Sprintf("%s: the run has made no commits to compare, and no commit there names the run", r.Name))
 	case expected == 0:
 		v.problem(r.Name, 0, "the repository has no commit of the run, and no base of one")
@@ -99,7 +101,7 @@ func (v *verifier) checkRepo(r Repo) {
 func (v *verifier) unknown(there, made map[string]string) map[string]string {
 	found := map[string]string{}
 	for _, hash := range slices.Sorted(maps.Keys(there)) {
-		if t := MakerOf(there[hash]); t.Run == v.run.ID && t.Hash != "" && made[hash] == "" {
+		if t := evidence.MakerOf(there[hash]); t.Run == v.run.ID && t.Hash != "" && made[hash] == "" {
 			found[t.Job] = hash
 		}
 	}

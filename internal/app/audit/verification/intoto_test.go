@@ -1,4 +1,4 @@
-package evidence_test
+package verification_test
 
 import (
 	"slices"

@@ -1,4 +1,4 @@
-package evidence
+package verification
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/report/evidence"
 )
 
 // Options are what a report directory is verified with.
@@ -96,7 +97,7 @@ func Verify(o Options) Result {
 		v.checkRepo(r)
 	}
 	if v.seal.Sign == "none" && !v.MustSign && len(o.Repos) == 0 {
-		v.note("nothing outside of the directory was compared: whoever can write there could have made all of it (use --repo, a signature, or an attestation of " + StatementFile + ")")
+		v.note("nothing outside of the directory was compared: whoever can write there could have made all of it (use --repo, a signature, or an attestation of " + evidence.StatementFile + ")")
 	}
 	return v.result
 }
@@ -113,9 +114,9 @@ func (v *verifier) note(text string) { v.result.Notes = append(v.result.Notes, t
 
 // readEvents follows the chain. It returns false if nothing else can be verified.
 func (v *verifier) readEvents() bool {
-	f, err := v.Files.Open(EventsFile)
+	f, err := v.Files.Open(evidence.EventsFile)
 	if err != nil {
-		v.problem(EventsFile, 0, "%v", reason(err))
+		v.problem(evidence.EventsFile, 0, "%v", reason(err))
 		return false
 	}
 	defer f.Close()
@@ -123,11 +124,11 @@ func (v *verifier) readEvents() bool {
 	torn, err := event.ReadLines(f, func(e event.Event, line []byte) error {
 		number := int(v.chain.Lines()) + 1
 		if number == 1 && (e.Type != event.RunStarted || e.Run == nil || e.Run.Evidence == nil) {
-			broken = Problem{EventsFile, 1, "the run has no evidence: its manifest lacks the key evidence, or the line was changed"}
+			broken = Problem{evidence.EventsFile, 1, "the run has no evidence: its manifest lacks the key evidence, or the line was changed"}
 			return broken
 		}
 		if err := v.chain.Check(e); err != nil {
-			broken = Problem{EventsFile, number, err.Error()}
+			broken = Problem{evidence.EventsFile, number, err.Error()}
 			return broken
 		}
 		v.add(e, event.LineHash(line), number)
@@ -137,24 +138,24 @@ func (v *verifier) readEvents() bool {
 	case broken != nil:
 		v.result.Problems = append(v.result.Problems, broken.(Problem)) //nolint:errorlint,forcetypeassert // set above
 	case err != nil:
-		p := Problem{EventsFile, 0, err.Error()}
+		p := Problem{evidence.EventsFile, 0, err.Error()}
 		if m := atLine.FindStringSubmatch(p.What); m != nil {
 			p.Line, _ = strconv.Atoi(m[1])
 			p.What = m[2]
 		}
 		v.result.Problems = append(v.result.Problems, p)
 	case torn > 0:
-		v.problem(EventsFile, int(v.chain.Lines())+1, "the last line is incomplete or was changed, or the run was killed (millhand run --resume seals it)")
+		v.problem(evidence.EventsFile, int(v.chain.Lines())+1, "the last line is incomplete or was changed, or the run was killed (millhand run --resume seals it)")
 	case v.chain.Lines() == 0:
-		v.problem(EventsFile, 0, "no events")
+		v.problem(evidence.EventsFile, 0, "no events")
 	case v.seal == nil:
-		v.problem(EventsFile, int(v.chain.Lines()), "the last event is not sealed: the end of the file was removed, or the run was killed (millhand run --resume seals it)")
+		v.problem(evidence.EventsFile, int(v.chain.Lines()), "the last event is not sealed: the end of the file was removed, or the run was killed (millhand run --resume seals it)")
 	}
 	if len(v.result.Problems) > 0 {
 		return false
 	}
 	v.result.Run, v.report = v.run.ID, v.fold.Report()
-	v.verified("%s: a chain of %d events", EventsFile, v.chain.Lines())
+	v.verified("%s: a chain of %d events", evidence.EventsFile, v.chain.Lines())
 	return true
 }
 
@@ -181,20 +182,20 @@ func (v *verifier) add(e event.Event, hash string, line int) {
 func (v *verifier) checkSeal() {
 	line := int(v.chain.Lines())
 	if v.run.Evidence == nil {
-		v.problem(EventsFile, line, "the run was resumed without evidence")
+		v.problem(evidence.EventsFile, line, "the run was resumed without evidence")
 		v.run.Evidence = &event.Evidence{}
 	}
 	if !maps.Equal(v.seal.Heads, v.chain.Jobs()) {
-		v.problem(EventsFile, line, "the heads of the jobs in the seal are not those of the events")
+		v.problem(evidence.EventsFile, line, "the heads of the jobs in the seal are not those of the events")
 	}
-	want, err := SealOf(v.run, v.report)
+	want, err := evidence.SealOf(v.run, v.report)
 	if err != nil {
-		v.problem(EventsFile, line, "%v", err)
+		v.problem(evidence.EventsFile, line, "%v", err)
 	}
 	got := *v.seal
 	got.Heads, got.Files = nil, nil
 	if a, b := jsonOf(want), jsonOf(got); a != b {
-		v.problem(EventsFile, line, "the seal does not repeat the manifests, policies, models and starter of the run: %s instead of %s", b, a)
+		v.problem(evidence.EventsFile, line, "the seal does not repeat the manifests, policies, models and starter of the run: %s instead of %s", b, a)
 	}
 }
 
@@ -209,34 +210,34 @@ func (v *verifier) checkFiles() {
 	before := len(v.result.Problems)
 	for _, want := range v.seal.Files {
 		if !fs.ValidPath(want.Name) || named[want.Name] {
-			v.problem(EventsFile, line, "the seal names the file %q, which is invalid or named twice", want.Name)
+			v.problem(evidence.EventsFile, line, "the seal names the file %q, which is invalid or named twice", want.Name)
 			continue
 		}
 		named[want.Name] = true
-		got, err := HashFile(v.Files, want.Name)
+		got, err := evidence.HashFile(v.Files, want.Name)
 		switch {
-		case errors.Is(err, fs.ErrNotExist) && IsOutput(want.Name):
+		case errors.Is(err, fs.ErrNotExist) && evidence.IsOutput(want.Name):
 			removed++
 		case err != nil:
 			v.problem(want.Name, 0, "%v", reason(err))
 		case got != want:
-			v.problem(want.Name, 0, "the file was changed: its SHA-256 is %s instead of %s (%s:%d)", got.SHA256, want.SHA256, EventsFile, line)
+			v.problem(want.Name, 0, "the file was changed: its SHA-256 is %s instead of %s (%s:%d)", got.SHA256, want.SHA256, evidence.EventsFile, line)
 		}
 	}
-	found, err := NamesOf(v.Files)
+	found, err := evidence.NamesOf(v.Files)
 	if err != nil {
 		v.problem(".", 0, "%v", reason(err))
 	}
 	for _, name := range found {
 		if !named[name] {
-			v.problem(name, 0, "the file was added: the seal (%s:%d) does not name it", EventsFile, line)
+			v.problem(name, 0, "the file was added: the seal (%s:%d) does not name it", evidence.EventsFile, line)
 		}
 	}
 	if len(v.result.Problems) == before {
 		v.verified("files: %d have the hashes of the seal", len(v.seal.Files)-removed)
 	}
 	if removed > 0 {
-		v.note(fmt.Sprintf("%d files of %s were removed since the run; the seal has their hashes", removed, Outputs))
+		v.note(fmt.Sprintf("%d files of %s were removed since the run; the seal has their hashes", removed, evidence.Outputs))
 	}
 	v.limit(before)
 }
@@ -269,10 +270,10 @@ func (v *verifier) checkReports() {
 		switch line := firstDifference(got, want.Bytes()); {
 		case line == 0 || !same && name != "report.json":
 		case same:
-			v.problem(name, line, "differs from the report that %s results in", EventsFile)
+			v.problem(name, line, "differs from the report that %s results in", evidence.EventsFile)
 		default:
 			if where := compatible(got, want.Bytes()); where != "" {
-				v.problem(name, line, "%s differs from the report that %s results in", where, EventsFile)
+				v.problem(name, line, "%s differs from the report that %s results in", where, evidence.EventsFile)
 			}
 		}
 	}
@@ -343,74 +344,74 @@ func differs(at string, a, b any) string {
 // signature.
 func (v *verifier) checkStatement() {
 	before := len(v.result.Problems)
-	got, err := fs.ReadFile(v.Files, StatementFile)
+	got, err := fs.ReadFile(v.Files, evidence.StatementFile)
 	if err != nil {
-		v.problem(StatementFile, 0, "%v", reason(err))
+		v.problem(evidence.StatementFile, 0, "%v", reason(err))
 		return
 	}
 	rep := v.report
-	events, err := EventsOf(v.Files, &v.chain)
+	events, err := evidence.EventsOf(v.Files, &v.chain)
 	if err != nil {
-		v.problem(EventsFile, 0, "%v", reason(err))
+		v.problem(evidence.EventsFile, 0, "%v", reason(err))
 		return
 	}
-	want, err := NewStatement(v.run, v.seal, rep, events)
+	want, err := evidence.NewStatement(v.run, v.seal, rep, events)
 	if err != nil {
-		v.problem(StatementFile, 0, "make it again: %v", err)
+		v.problem(evidence.StatementFile, 0, "make it again: %v", err)
 		return
 	}
 	if line := firstDifference(got, want); line != 0 && (rep.Run.Version == v.Version || compatible(got, want) != "") {
-		v.problem(StatementFile, line, "differs from the statement that the events result in")
+		v.problem(evidence.StatementFile, line, "differs from the statement that the events result in")
 	}
 	v.checkTests(rep)
 	if len(v.result.Problems) == before {
-		v.verified("%s: names the events, the files and %s", StatementFile, count(len(Commits(rep))))
+		v.verified("%s: names the events, the files and %s", evidence.StatementFile, count(len(evidence.Commits(rep))))
 	}
 	v.checkSignature(got)
 }
 
 // checkTests compares the statement about verify commands.
 func (v *verifier) checkTests(rep *report.Report) {
-	want, err := NewTests(v.Files, v.run, rep)
-	got, missing := fs.ReadFile(v.Files, TestsFile)
+	want, err := evidence.NewTests(v.Files, v.run, rep)
+	got, missing := fs.ReadFile(v.Files, evidence.TestsFile)
 	switch {
 	case err != nil:
-		v.problem(TestsFile, 0, "make it again: %v", err)
+		v.problem(evidence.TestsFile, 0, "make it again: %v", err)
 	case want == nil || missing != nil: // the seal has its name
 	case !bytes.Equal(got, want) && (rep.Run.Version == v.Version || compatible(got, want) != ""):
-		v.problem(TestsFile, firstDifference(got, want), "differs from the statement that the events result in")
+		v.problem(evidence.TestsFile, firstDifference(got, want), "differs from the statement that the events result in")
 	}
 }
 
 // checkSignature checks the signature of the statement.
 func (v *verifier) checkSignature(statement []byte) {
-	signature, err := fs.ReadFile(v.Files, SignatureFile)
+	signature, err := fs.ReadFile(v.Files, evidence.SignatureFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && v.seal.Sign == "none" && !v.MustSign:
 		return
 	case errors.Is(err, fs.ErrNotExist):
-		v.problem(SignatureFile, 0, "the statement is not signed")
+		v.problem(evidence.SignatureFile, 0, "the statement is not signed")
 		return
 	case err != nil:
-		v.problem(SignatureFile, 0, "%v", reason(err))
+		v.problem(evidence.SignatureFile, 0, "%v", reason(err))
 		return
 	}
 	who, err := v.Signer(statement, signature, v.at)
 	if err != nil {
-		v.problem(SignatureFile, 0, "%v", err)
+		v.problem(evidence.SignatureFile, 0, "%v", err)
 		return
 	}
-	v.verified("%s: signed by %s", SignatureFile, who)
+	v.verified("%s: signed by %s", evidence.SignatureFile, who)
 	// Earlier versions and keys of security tokens made none.
-	switch envelope, err := fs.ReadFile(v.Files, EnvelopeFile); {
+	switch envelope, err := fs.ReadFile(v.Files, evidence.EnvelopeFile); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		v.problem(EnvelopeFile, 0, "%v", reason(err))
+		v.problem(evidence.EnvelopeFile, 0, "%v", reason(err))
 	default:
 		if err := v.Envelope(envelope, statement, signature); err != nil {
-			v.problem(EnvelopeFile, 0, "%v", err)
+			v.problem(evidence.EnvelopeFile, 0, "%v", err)
 		} else {
-			v.verified("%s: has the statement, signed by the same key", EnvelopeFile)
+			v.verified("%s: has the statement, signed by the same key", evidence.EnvelopeFile)
 		}
 	}
 	if !v.MustSign {

@@ -1,4 +1,4 @@
-package evidence_test
+package verification_test
 
 import (
 	"crypto/ed25519"
@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"github.com/millhand/millhand/internal/app/audit/verification"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/signing"
 	"github.com/millhand/millhand/internal/money"
@@ -167,16 +168,16 @@ func (r ran) load(tb testing.TB, files fs.FS) {
 }
 
 // repo is the repository with the commits.
-func (r ran) repo() evidence.Repo {
-	return evidence.Repo{
+func (r ran) repo() verification.Repo {
+	return verification.Repo{
 		Name: "shop", Has: func(commit string) bool { return r.commits[commit] != "" || strings.HasPrefix(commit, "000") },
 		Since: func(time.Time) (map[string]string, error) { return r.commits, nil },
 	}
 }
 
 // verify verifies files with the signers that are allowed, which may be nil, and repositories.
-func verify(files fs.FS, allowed *signing.AllowedSigners, repos ...evidence.Repo) evidence.Result {
-	return evidence.Verify(evidence.Options{
+func verify(files fs.FS, allowed *signing.AllowedSigners, repos ...verification.Repo) verification.Result {
+	return verification.Verify(verification.Options{
 		Files: files, Version: "1.0.0", Formats: rundir.Formats(files), Repos: repos, MustSign: allowed != nil,
 		Envelope: func(envelope, message, signature []byte) error {
 			return signing.VerifyEnvelope(envelope, evidence.PayloadType, message, signature)
