@@ -81,7 +81,8 @@ func (b *bulk) points(name string) []string {
 	return strings.Split(string(bytes.TrimSpace(data)), "\n")
 }
 
-// killAt kills the next process of the run at a point, and returns how many requests that has interrupted: their responses were not saved.
+// killAt kills the next process of the run at a point, and returns how many requests that has interrupted: their responses were not saved,
+// or the files of the turn before them, whose calls are repeated, were still being saved.
 func (b *bulk) killAt(name string, point int) (interrupted int) {
 	b.t.Helper()
 	code := b.ended(b.recording(name), killVariable+"="+when(point, 0, anyPoint))
@@ -95,8 +96,13 @@ func (b *bulk) killAt(name string, point int) (interrupted int) {
 	}
 	passed := b.points(name)
 	slices.Reverse(passed)
-	sent, saved := slices.Index(passed, "request.before"), slices.Index(passed, "journal.after message")
-	if sent >= 0 && (saved < 0 || sent < saved) {
+	last := func(name string) int { // counted from the kill
+		if i := slices.Index(passed, name); i >= 0 {
+			return i
+		}
+		return len(passed)
+	}
+	if last("request.before") < last("journal.after message") || last("snapshot.before") < last("journal.after turn") {
 		return 1
 	}
 	return 0
