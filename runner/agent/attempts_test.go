@@ -356,7 +356,7 @@ func TestRetriesAreReportedWithTheirTurn(t *testing.T) {
 	if _, _, end := s.works(&tasks.Plan{}, s.job("a"), ""); end != nil {
 		t.Fatalf("%+v", *end)
 	}
-	if made := s.of(event.RequestRetried); len(made) != 1 || made[0].Session != "r1/a" || made[0].Job != "a" {
+	if made := s.of(event.RequestRetried); len(made) != 1 || made[0].Session != "r1/a" || made[0].Job != "a" || made[0].Retry.Turn != 1 {
 		t.Errorf("told %+v", made)
 	}
 }

@@ -169,6 +169,25 @@ func TestAnEscalatedJobIsResumed(t *testing.T) {
 	}
 }
 
+// The attempts of the models before do not count for the model that a resumed job continues with.
+func TestTheModelOfAResumedJobHasItsOwnAttempts(t *testing.T) {
+	s := setUp(t)
+	spec := s.escalates()
+	spec.Attempts = 2
+	s.uses.OpenModel = casts(t, map[string]string{"script:x": writesOne + "  - text: again\n", "script:y": writesTwo})
+	s.kill = inCall("r1/a", 4)
+	s.works(&tasks.Plan{}, spec, "")
+	s.next(history.Order{})
+	s.uses.OpenModel = casts(t, map[string]string{"script:y": "  - calls: [{tool: bash, args: {command: rm two}}]\n  - text: not yet\n" + writesTwo})
+	p, r, end := s.works(&tasks.Plan{}, spec, "")
+	if end != nil || r.Attempts != 4 || r.Final != "second" || s.stepsOf() != "" {
+		t.Errorf("%+v, %+v, %s", end, r, s.stepsOf())
+	}
+	if got := filesIn(p.Dir, "one", "two"); got != "one: 1, two: 2" {
+		t.Errorf("files %q", got)
+	}
+}
+
 // A copy of the conversation of a model that the job has escalated to continues with that model, and only later ones follow it.
 func TestAForkOfAnEscalatedJobHasItsModel(t *testing.T) {
 	s := setUp(t)
