@@ -21,7 +21,6 @@ func readChangePaths(v form.Value) ([]template.Template, bool) {
 	globs, ok := form.UpTo(maxPatterns, form.ListOf(form.Of[template.Template]{Type: form.Glob.Type, Read: readChangePath})).Read(v)
 	if ok && len(v.Node.Content) == 0 {
 		v.Problem(v.Label+" is empty", "name at least one glob, remove it, or use the profile readonly")
-		return nil, false
 	}
 	return globs, ok
 }
