@@ -36,6 +36,18 @@ func TestTheFeedbackOfAFailedVerify(t *testing.T) {
 	}
 }
 
+// What verify commands did before the agent is in its first prompt, and in that of the model that it escalates to.
+func TestFailuresOfTheBaselineAreInThePrompts(t *testing.T) {
+	s := setUp(t)
+	spec := s.escalates()
+	s.baseline = []event.Baseline{{Name: "v", ExitCode: 1, Tail: "no such file"}, {Name: "ok", Passed: true}}
+	const shown = "(?s)fail [(]1 of 2[)]:.*<check name=\"v\" result=\"exit code 1\">\nno such file"
+	s.uses.OpenModel = casts(t, map[string]string{"script:x": asked(shown, writesOne), "script:y": asked(shown, writesTwo)})
+	if _, r, end := s.works(&tasks.Plan{}, spec, ""); end != nil || r.Final != "second" {
+		t.Errorf("%+v, %+v", end, r)
+	}
+}
+
 func TestTheRepositorysNotes(t *testing.T) {
 	s := setUp(t)
 	for name, text := range map[string]string{"AGENTS.md": "root\n", "web/app/AGENTS.md": "app \xff\n", "web/CLAUDE.md": "not read\n", "web/app/x": "x\n"} {

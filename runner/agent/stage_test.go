@@ -36,6 +36,8 @@ type stage struct {
 	repo string
 	opts site.Options
 	uses Equipment
+	// baseline is what the verify commands did before the agent.
+	baseline []event.Baseline
 
 	mu     sync.Mutex
 	events []event.Event // of this process
@@ -169,7 +171,7 @@ func (s *stage) session(j *Job, p *site.Site) (*ending.Result, *ending.Stop) {
 	defer j.End(nil)
 	s.end = j.End
 	j.Emit(event.Event{Type: event.JobStarted, JobStart: &event.JobStart{Base: p.Base, Tree: p.Initial}})
-	r, end := j.Work(ctx, p, nil)
+	r, end := j.Work(ctx, p, s.baseline)
 	ended := event.JobEnd{Outcome: event.Passed}
 	if end != nil {
 		ended = end.Code.End(end.Detail)
