@@ -20,7 +20,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // TestGoldenReading reads the manifests (m*.yaml) and policies (p*.yaml) of each archive, next to its other files. The policy bounds.yaml
-// holds for the manifests. The golden file has everything that is read, with its positions, and everything that is reported.
+// holds for the manifests, or that of untrusted ones if the archive has .git/untrusted. The golden file has everything that is read, with its positions, and everything that is reported.
 func TestGoldenReading(t *testing.T) {
 	t.Parallel()
 	archives, err := filepath.Glob("testdata/reading/*.txt")
@@ -70,7 +70,13 @@ func readArchive(t *testing.T, file string) string {
 	}
 	variables := map[string]string{"HOME": "/home/ann", "BUILD": "17"}
 	o := tasks.Options{Dir: dir, Getenv: func(name string) string { return variables[name] }}
-	if slices.ContainsFunc(archive.Files, func(f txtar.File) bool { return f.Name == "bounds.yaml" }) {
+	has := func(name string) bool {
+		return slices.ContainsFunc(archive.Files, func(f txtar.File) bool { return f.Name == name })
+	}
+	if has(".git/untrusted") {
+		o.Policies = policy.Set{policy.ForUntrusted(nil)}
+	}
+	if has("bounds.yaml") {
 		bounds, err := LoadPolicy(t.Context(), "bounds.yaml", o)
 		if err != nil {
 			t.Fatal(err)
