@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/app/invocation"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/testing/gittest"
 	"github.com/millhand/millhand/internal/testing/runtest"
 	"github.com/millhand/millhand/report"
@@ -221,6 +222,14 @@ func TestRunIsResumedFromAnotherDirectory(t *testing.T) {
 
 func TestChangedRunsAreNotResumed(t *testing.T) {
 	p, _ := failed(t)
+	held, err := rundir.Reopen(t.Context(), p.at("out"), p.world.Clock())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if exit, err := p.do(p.options("--resume " + p.at("out"))); exit != event.ExitUsage || !strings.Contains(err.Error(), p.at("out")) {
+		t.Errorf("a run in progress: %v", err)
+	}
+	held.Close()
 	for line, want := range map[string]string{
 		"--resume " + p.at("missing"):                       "not found",
 		"--resume " + p.at("out") + " --model openai/other": "--model is not one of them",
@@ -254,7 +263,11 @@ func TestSessionThatHasEndedContinuesWithAnotherPrompt(t *testing.T) {
 	if text := p.Run("show", "millhand/one:b.txt"); text != "b" {
 		t.Errorf("%q", text)
 	}
-	o.FollowUp.Job = "two"
+	o.FollowUp.By = &invocation.Following{Policies: []string{"missing.yaml"}}
+	if exit, err := p.do(o); exit == event.ExitOK || !strings.Contains(fmt.Sprint(err, fault.ProblemsOf(err)), "missing.yaml") {
+		t.Errorf("a policy of the prompt is not read: %v", err)
+	}
+	o.FollowUp.Job, o.FollowUp.By = "two", nil
 	if exit, err := p.do(o); exit != event.ExitUsage || !strings.Contains(err.Error(), `job "two" not found in the run`) {
 		t.Errorf("another job: %v", err)
 	}
@@ -271,9 +284,19 @@ tasks: [{id: notice, prompt: Add a notice., verify: [test -f a.txt]}]
 
 func TestWavesFollowOneAnother(t *testing.T) {
 	p := workIn(t, "m.yaml", fleet, "turns.yaml", writes, "api/README", "api", "web/README", "web", "cli/README", "cli")
+	var seen []string
 	for i, want := range []int{1, 2, 0} {
 		if exit, err := p.run("m.yaml"); exit != event.ExitOK || strings.Count(p.out.String(), "\npassed ") != want {
 			t.Errorf("run %d: want %d jobs: %v: %s%s", i+1, want, err, &p.out, &p.log)
+		}
+		dirs, err := filepath.Glob(p.at(".millhand/runs/*"))
+		dirs = slices.DeleteFunc(dirs, func(dir string) bool { return slices.Contains(seen, dir) })
+		if err != nil || len(dirs) != 1 {
+			t.Fatalf("%v, %v", dirs, err)
+		}
+		seen = append(seen, dirs[0])
+		if end := p.report(dirs[0]).Run.Rollout; end == nil || want > 0 && (end.Passed != want || end.Wave != i+1) {
+			t.Errorf("run %d: %+v", i+1, end)
 		}
 	}
 	if !strings.Contains(p.out.String(), "rollout fleet: all 2 waves complete") {
@@ -304,7 +327,7 @@ func TestWaveThatWasKilledIsContinued(t *testing.T) {
 	if err := os.WriteFile(events, []byte(first+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if exit, err := p.run("m.yaml"); exit != event.ExitOK || !strings.Contains(p.log.String(), "continuing run "+filepath.Base(dirs[0])+" of the rollout") {
+	if exit, err := p.run("m.yaml"); exit != event.ExitOK || !strings.Contains(p.log.String(), "continuing run "+filepath.Base(dirs[0])+" of the rollout") || strings.Count(p.out.String(), "\npassed ") != 1 {
 		t.Errorf("%v: %s%s", err, &p.out, &p.log)
 	}
 	if again, err := filepath.Glob(p.at(".millhand/runs/*")); err != nil || len(again) != 1 {
@@ -314,9 +337,12 @@ func TestWaveThatWasKilledIsContinued(t *testing.T) {
 
 func TestPromptPrintsItsMessageOnly(t *testing.T) {
 	p := workIn(t, "turns.yaml", writes)
-	exit, err := p.run("-p Write. --model script:turns.yaml --profile build --output-file said.txt")
+	exit, err := p.run("-p Write. --model script:turns.yaml --profile build --output-file said.txt --report-dir out")
 	if exit != event.ExitOK || p.out.String() != "Wrote it.\n" {
 		t.Errorf("%v: %q %s", err, &p.out, &p.log)
+	}
+	if text, err := os.ReadFile(p.at("out/manifest.yaml")); err != nil || !strings.Contains(string(text), "Write.") {
+		t.Errorf("a process that resumes it reads the prompt as %q, %v", text, err)
 	}
 	for name, want := range map[string]string{"said.txt": "Wrote it.\n", "a.txt": "a\n"} {
 		if text, err := os.ReadFile(p.at(name)); err != nil || string(text) != want {

@@ -35,9 +35,16 @@ func TestFollowUpLimitsItsOwnCost(t *testing.T) {
 	for limit, want := range map[money.USD]money.USD{0: 3 * money.Dollar, money.Dollar: money.Dollar, 9 * money.Dollar: 3 * money.Dollar} {
 		plan := &tasks.Plan{Jobs: []tasks.Job{{ID: "one", Limits: tasks.Limits{CostUSD: limit}}}}
 		f := invocation.FollowUp{Prompt: "more", By: &invocation.Following{CostUSD: money.Dollar}}
-		limited, _, err := followUp(f, past, plan, history.Order{Do: history.Resume{}})
+		limited, continued, err := followUp(f, past, plan, history.Order{Do: history.Resume{}})
 		if err != nil || limited.Jobs[0].Limits.CostUSD != want || plan.Jobs[0].Limits.CostUSD != limit {
 			t.Errorf("limit $%s: $%s, %v", limit, limited.Jobs[0].Limits.CostUSD, err)
+		}
+		if job := continued.Job("one"); !job.Foreign() || !job.Pull().Keep {
+			t.Error("the prompt of others is the user's, or replaces the description of the pull request")
+		}
+		f.By.Onto = true
+		if _, _, err := followUp(f, past, plan, history.Order{}); exitcode.Of(err) != event.ExitUsage || !strings.Contains(err.Error(), "job one has no pull request; nothing was run") {
+			t.Errorf("a rebase: %v", err)
 		}
 	}
 }
@@ -73,6 +80,9 @@ func TestRecordedTextsHaveNoSecrets(t *testing.T) {
 	doc, err := json.Marshal(map[string]string{"key": `a"secret<key>`})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if got := cleaned(known, `{"key": "a\"\u0073ecret<key>"}`); strings.Contains(got, "ecret<key>") {
+		t.Errorf("JSON with an escaped letter: %s", got)
 	}
 	if got := cleaned(known, string(doc)); !json.Valid([]byte(got)) || strings.Contains(got, "secret") {
 		t.Errorf("JSON: %s", got)
