@@ -315,7 +315,7 @@ func TestTheContextEndsASession(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(s.dir, "never")); err == nil {
 		t.Error("a call began after the end")
 	}
-	timed, stop := context.WithTimeoutCause(t.Context(), time.Nanosecond, event.EndCause{event.CodeRunTime, "timed out"})
+	timed, stop := context.WithTimeoutCause(t.Context(), time.Nanosecond, event.EndCause{Code: event.CodeRunTime, Reason: "timed out"})
 	defer stop()
 	<-timed.Done()
 	if end := setUp(t, "build", "  - text: x\n", nil).Run(timed, "go"); end.Code != event.CodeRunTime || end.Reason != "timed out" {
