@@ -122,6 +122,9 @@ func Alias(name string) string {
 	return name
 }
 
+// OpenCodeName returns the name of a tool in OpenCode 2, if that is another; "" for others.
+func OpenCodeName(name string) string { return tool(name).openCode }
+
 // ForTool returns the permission that a tool needs: "edit" for all tools that
 // write files, the tool's own name otherwise.
 func ForTool(name string) string {

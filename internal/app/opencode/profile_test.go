@@ -1,9 +1,23 @@
 package opencode
 
 import (
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/millhand/millhand/internal/permission"
 )
+
+// The rules of OpenCode's own agents name tools: one that is renamed here would not be allowed.
+func TestRulesOfOpenCodesAgentsNameTools(t *testing.T) {
+	for agent, rules := range ofBuiltIn {
+		for _, r := range rules {
+			if r.name != "*" && !slices.Contains(permission.Known(), r.name) {
+				t.Errorf("agent %s: no tool has the permission %s", agent, r.name)
+			}
+		}
+	}
+}
 
 // A profile allows what the rules allow, and nothing else. Each decision is PERMISSION SUBJECT: EFFECT.
 func TestProfileDecidesAsTheRules(t *testing.T) {

@@ -53,7 +53,7 @@ func asActions(rules []rule) []rule {
 	for i := range rules {
 		r := &rules[i]
 		r.action = true
-		if others := otherNames[r.name]; len(others) == 1 {
+		if others := otherNames(r.name); len(others) == 1 {
 			r.name = others[0]
 		}
 	}
@@ -123,15 +123,21 @@ func listed(owner *node) []rule {
 	return all
 }
 
-// otherNames are the names of a permission in OpenCode 1, in OpenCode 2, and those of the tools that it is for.
-var otherNames = map[string][]string{
-	"bash": {"shell"}, "task": {"subagent"}, "edit": {"write", "patch", "multiedit", "apply_patch"},
+// otherNames returns the name of a permission in OpenCode 2, or those of the tools that it is for in OpenCode 1.
+func otherNames(name string) []string {
+	if name == "edit" {
+		return []string{"write", "patch", "multiedit", "apply_patch"}
+	}
+	if other := permission.OpenCodeName(name); other != "" {
+		return []string{other}
+	}
+	return nil
 }
 
 // covers reports whether a rule is for a permission. A rule that denies is also for what it names otherwise:
 // under another name of a tool, or in other letters.
 func (r rule) covers(name string) bool {
-	exact, others := name, otherNames[name]
+	exact, others := name, otherNames(name)
 	if r.action && len(others) == 1 {
 		exact = others[0]
 	}
