@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"github.com/millhand/millhand/internal/app/checks"
-	"github.com/millhand/millhand/internal/app/exitcode"
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/rundir"
@@ -330,7 +330,7 @@ func TestAJobOfAQueueStoresItsEvents(t *testing.T) {
 		}},
 	})
 	text, readErr := os.ReadFile(p.at("out/events.jsonl"))
-	if exitcode.Of(err) != event.ExitOK || readErr != nil || printed != event.Passed || p.out.Len() > 0 {
+	if fault.ExitOf(err) != event.ExitOK || readErr != nil || printed != event.Passed || p.out.Len() > 0 {
 		t.Errorf("%v, %v: printed %q, %s%s", err, readErr, printed, &p.out, &p.log)
 	}
 	if stored.String() != string(text) {

@@ -43,7 +43,7 @@ func TestFollowUpLimitsItsOwnCost(t *testing.T) {
 			t.Error("the prompt of others is the user's, or replaces the description of the pull request")
 		}
 		f.By.Onto = true
-		if _, _, err := followUp(f, past, plan, history.Order{}); exitcode.Of(err) != event.ExitUsage || !strings.Contains(err.Error(), "job one has no pull request; nothing was run") {
+		if _, _, err := followUp(f, past, plan, history.Order{}); fault.ExitOf(err) != event.ExitUsage || !strings.Contains(err.Error(), "job one has no pull request; nothing was run") {
 			t.Errorf("a rebase: %v", err)
 		}
 	}
