@@ -23,12 +23,14 @@ type feature struct {
 }
 
 // features lists the features beside the mission that hold this. Those that are missing are still known to the
-// packages that they serve: evidence, forecast and waves. A feature may keep its keys in manifests, its events, its
-// fields of the report and the variables of its texts; the code that does its work is deleted.
+// packages that they serve: forecast and waves. Of evidence, the verification is a feature: the seal is a file that
+// a run writes, as its reports are. A feature may leave its keys in manifests, its events, its fields of the report and
+// the variables of its texts; the code that does its work is deleted.
 func features() map[string]feature {
 	return map[string]feature{
 		"distill":  {dirs: []string{"internal/app/distill"}, files: []string{"internal/command/distill.go"}, lines: []string{"distillCommand("}},
 		"doctor":   {dirs: []string{"internal/app/doctor"}, files: []string{"internal/command/doctor*.go"}, lines: []string{"doctorCommand("}},
+		"evidence": {dirs: []string{"internal/app/audit"}, files: []string{"internal/command/verifyreport.go"}, lines: []string{"verifyReportCommand("}},
 		"follow":   {dirs: []string{"internal/app/follow"}, files: []string{"internal/command/follow.go"}, lines: []string{"followCommand("}},
 		"patterns": {dirs: []string{"internal/app/patterns"}, files: []string{"internal/command/patterns.go"}, lines: []string{"patternsCommand(", "compared.PullTexts"}, users: "distill"},
 		"queue":    {dirs: []string{"internal/app/queue"}, files: []string{"internal/command/queue*.go", "internal/command/worker.go"}, lines: []string{"queueCommand(", "workerCommand("}},
