@@ -5,10 +5,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/invocation"
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/planned/outlook"
-	"github.com/millhand/millhand/internal/app/waves"
 	"github.com/millhand/millhand/internal/app/world"
 )
 
@@ -24,7 +24,7 @@ func planCommand(w world.World) *cli.Command {
 				Name: "shards", Category: option.Outputs, Value: option.Of(&o.Shards, option.AtLeastOne), DefaultText: "one for each job, up to 256",
 				Usage: "Split the plan into `N` shards, for --format github-matrix",
 			},
-			flagOf(waves.Field(&o.After, "Forecast the cost of the jobs that `RUN`, a report directory or id, has not finished (repeatable)")),
+			flagOf(invocation.AfterField(&o.After, "Forecast the cost of the jobs that `RUN`, a report directory or id, has not finished (repeatable)")),
 			&cli.BoolFlag{Name: "check", Category: option.Outputs, Destination: &o.Check, Usage: "Fetch remote repositories too, and exit with code 2 if a job would be refused"},
 		),
 		Action: act(o.Parse, checks(func(ctx context.Context) error { return outlook.Show(ctx, w, *o) })),

@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"github.com/millhand/millhand/internal/app/fault"
-	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -20,11 +19,6 @@ import (
 	"github.com/millhand/millhand/runner/rollout"
 	"github.com/millhand/millhand/tasks"
 )
-
-// Field is the option that names runs of earlier waves.
-func Field(to *[]string, usage string) option.Field {
-	return option.Field{Name: "after", Group: option.Tasks, To: (*option.Texts)(to), Default: "those in .millhand/runs and --report-dir", Usage: usage}
-}
 
 // Saved are the saved runs of a rollout, the oldest first.
 type Saved struct {
