@@ -206,7 +206,8 @@ turns:
   - calls:
       - {tool: bash, args: {command: "echo a && cat go.mod"}}
       - {tool: bash, args: {command: "cat .env; cat outside/hostname"}}
-      - {tool: bash, args: {command: "echo x >$TMPDIR/a; cat $TMPDIR/a; ls $HOME"}}
+      - {tool: bash, args: {command: "echo x >$TMPDIR/a; cat $TMPDIR/a"}}
+      - {tool: bash, args: {command: "ls $HOME"}}
       - {tool: bash, args: {command: "cat /etc/hostname >docs/c.md"}}
       - {tool: bash, args: {command: "git status && git push origin main"}}
       - {tool: bash, args: {command: "go env GOOS || true; $(echo rm) x"}}
