@@ -96,7 +96,7 @@ func TestManifestsWithinPolicies(t *testing.T) {
 	t.Parallel()
 	dir := userfile.Real(t.TempDir())
 	outside := filepath.Join(userfile.Real(t.TempDir()), "m.yaml")
-	for path, text := range map[string]string{filepath.Join(dir, "m.yaml"): oneTask, filepath.Join(dir, "sub/m.yaml"): oneTask + "instructions: [../o.md]\n", outside: "no manifest", filepath.Join(dir, "o.md"): "x", filepath.Join(dir, ".git/HEAD"): "ref: refs/heads/main\n"} {
+	for path, text := range map[string]string{filepath.Join(dir, "m.yaml"): oneTask, filepath.Join(dir, "sub/m.yaml"): oneTask + "instructions: [../o.md]\n", outside: "no manifest", filepath.Join(dir, "o.md"): "x", filepath.Join(dir, ".git/HEAD"): "ref: refs/heads/main\n", filepath.Join(dir, "own/m.yaml"): oneTask + "instructions: [../o.md]\n", filepath.Join(dir, "own/.git/HEAD"): "ref: refs/heads/main\n"} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -121,6 +121,12 @@ func TestManifestsWithinPolicies(t *testing.T) {
 		}
 	}
 	untrusted := policy.Set{policy.ForUntrusted(nil)}
+	for root, refused := range map[string]bool{"": true, dir: false} { // a worker has the inputs of the run, without their repository
+		l := NewLoader(t.Context(), tasks.Options{Dir: dir, Root: root, Policies: untrusted})
+		if _, err := l.Manifest(t.Context(), "own/m.yaml"); err != nil || refused != (l.Found.Err() != nil) {
+			t.Errorf("another repository below %q: %v, %v", root, err, l.Found.Err())
+		}
+	}
 	for root, refused := range map[string]bool{"": false, dir: false, filepath.Join(dir, "sub"): true} { // without a root, that of the repository
 		l := NewLoader(t.Context(), tasks.Options{Dir: dir, Root: root, Policies: untrusted})
 		if _, err := l.Manifest(t.Context(), "sub/m.yaml"); err != nil {

@@ -152,7 +152,7 @@ func TestMistakesInAPolicyRefuseIt(t *testing.T) {
 func TestProfilesAreFoundByNameAndFile(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"m.yaml": oneTask + "profiles: {own: {extends: edit}, broken: {extends: nope}}\n", "team.yaml": "extends: readonly\npermission: {bash: {'git log *': allow}}\n", "bad.yaml": "extend: edit\n", "bare": "extends: build\n",
+		"m.yaml": oneTask + "profiles: {own: {extends: edit}, broken: {extends: nope}}\n", "team.yaml": "extends: readonly\npermission: {bash: {'git log *': allow}}\n", "bad.yaml": "extend: edit\n", "keys.yaml": "extends: edit\nenv: [MY_API_KEY]\n", "bare": "extends: build\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -167,6 +167,7 @@ func TestProfilesAreFoundByNameAndFile(t *testing.T) {
 		{"bulid", "", "", `--profile: unknown profile "bulid"; did you mean "build"?`},
 		{"bad.yaml", "", "", `bad.yaml:1:1: unknown key "extend"; did you mean "extends"?`},
 		{"nope.yaml", "", "", `nope.yaml: not found; check its path`},
+		{"keys.yaml", "", "", `keys.yaml:2:7: "MY_API_KEY" is an API key or named like one, which commands must not see; remove it`},
 		{"edit", "nope.yaml", "", `nope.yaml: not found; check its path`},
 		{"own", "m.yaml", "own", ""},
 		{"broken", "m.yaml", "", `m.yaml:4:`},
