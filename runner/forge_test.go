@@ -132,6 +132,31 @@ func TestAnInterruptedJobIsPublishedLater(t *testing.T) {
 	s.published(server, url)
 }
 
+// A process that is interrupted when the forge has made the job's commit leaves that one to the next process, which publishes it, and
+// does not request another, also if the branch of the forge's commit is gone.
+func TestACommitOfTheForgeIsMadeOnce(t *testing.T) {
+	s := setUp(t)
+	server, url := s.onForge()
+	made, commit := 0, server.Commit
+	server.Commit = func(c forgetest.Commit) (string, error) {
+		made++
+		return commit(c)
+	}
+	s.opts.Equipment.OpenModel = plays(t, asksForAll)
+	plan := &tasks.Plan{Name: "m", Parallel: 1, Jobs: []tasks.Job{s.allPublished()}}
+	if exit := s.run(s.signalAt(func(event.Event) bool { return len(s.of(event.Committed)) == 2 }), plan); exit != event.ExitTerminate {
+		t.Fatalf("exit %d: %s", exit, s.reason("a"))
+	}
+	git(t, strings.TrimPrefix(url, "file://"), "update-ref", "-d", "refs/heads/millhand-signing/r1/a") // somebody else has removed it
+	if exit := s.continues(plan, s.past(), history.Order{Do: history.Resume{}}); exit != event.ExitOK {
+		t.Fatalf("exit %d: %s", exit, s.reason("a"))
+	}
+	s.published(server, url)
+	if made != 1 {
+		t.Errorf("the forge has made %d commits", made)
+	}
+}
+
 // published checks what a job that publishes everything has left.
 func (s *stage) published(server *forgetest.Server, url string) {
 	s.t.Helper()
