@@ -160,6 +160,8 @@ DISABLE_REGISTRATION = true
 DEFAULT_BRANCH = main
 [api]
 MAX_RESPONSE_ITEMS = 5
+[webhook]
+ALLOWED_HOST_LIST = loopback
 [actions]
 ENABLED = false
 [cron]

@@ -57,10 +57,11 @@ func (p *published) run(code int, prompt, branch, keys string) string {
 	return out.String()
 }
 
-// TestRun publishes the work of runs as pull requests of a Gitea server.
+// TestRun publishes the work of runs as pull requests of a Gitea server, and runs what comments on one start.
 func TestRun(t *testing.T) {
 	s := start(t)
 	p := &published{t: t, s: s, dir: t.TempDir(), token: s.populate()}
+	t.Run("events", func(t *testing.T) { testEvents(t, s, p.token) })
 	pulls := func() []pullDoc {
 		t.Helper()
 		var all []pullDoc
