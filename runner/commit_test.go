@@ -129,17 +129,15 @@ func TestACommitIsSigned(t *testing.T) {
 // Changes that can't be read are not saved, and the job has what was attempted as its reason.
 func TestChangesThatCantBeRead(t *testing.T) {
 	const missing = "0123456789012345678901234567890123456789"
-	interrupted, cancel := context.WithCancelCause(t.Context())
-	cancel(event.Interrupt{Signal: "SIGTERM", Exit: event.ExitTerminate})
 	for name, c := range map[string]struct {
-		ctx    context.Context
+		signal bool
 		change func(d *delivery)
 		code   event.Code
 		reason string
 	}{
-		"after a signal": {interrupted, func(*delivery) {}, event.CodeTerminated, ""},
-		"the base, for what is outside of the workspace": {t.Context(), func(d *delivery) { d.site.Base, d.site.Below, d.site.InPlace = missing, "web", false }, "", "find the job's changes: "},
-		"the base, for secrets of the user":              {t.Context(), func(d *delivery) { d.site.Base, d.site.Dirty = missing, []string{"own"} }, "", "look for secrets in the job's changes: "},
+		"after a signal": {true, func(*delivery) {}, event.CodeTerminated, ""},
+		"the base, for what is outside of the workspace": {false, func(d *delivery) { d.site.Base, d.site.Below, d.site.InPlace = missing, "web", false }, "", "find the job's changes: "},
+		"the base, for secrets of the user":              {false, func(d *delivery) { d.site.Base, d.site.Dirty = missing, []string{"own"} }, "", "look for secrets in the job's changes: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := setUp(t)
@@ -147,7 +145,12 @@ func TestChangesThatCantBeRead(t *testing.T) {
 			spec.Commit.Branch = tasks.CurrentBranch
 			d := s.delivery(&tasks.Plan{AllowDirty: true}, spec, map[string]string{"own": "x\n"})
 			c.change(d)
-			end := d.findChanges(c.ctx)
+			ctx, cancel := context.WithCancelCause(t.Context())
+			if c.signal {
+				cancel(event.Interrupt{Signal: "SIGTERM", Exit: event.ExitTerminate})
+			}
+			end := d.findChanges(ctx)
+			cancel(nil)
 			if end == nil || c.code != "" && end.Code != c.code || !strings.HasPrefix(end.Detail, c.reason) || d.patch != "" || !d.lost() {
 				t.Errorf("%+v, patch %q", end, d.patch)
 			}

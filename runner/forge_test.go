@@ -240,15 +240,16 @@ func TestFindingsArePublished(t *testing.T) {
 				t.Fatalf("exit %d: %s", exit, s.reason("a"))
 			}
 			var lines []forgetest.Note
-			var text string
+			var texts []string
 			for _, n := range server.Notes() {
 				switch n.Kind {
 				case forgetest.LineNote:
 					lines = append(lines, n)
 				case "":
-					text += n.Body
+					texts = append(texts, n.Body)
 				}
 			}
+			text := strings.Join(texts, "")
 			if len(lines) != c.lines || c.lines > 0 && (lines[0].Path != "new" || lines[0].Line != 2 || !strings.Contains(lines[0].Body, "Use tabs.")) {
 				t.Errorf("comments on lines %+v", lines)
 			}

@@ -117,15 +117,19 @@ func TestAJobThatCantBePaidHasItsReason(t *testing.T) {
 	cancel(event.Interrupt{Signal: "SIGTERM", Exit: event.ExitTerminate})
 	failed := errors.New("no connection")
 	for name, c := range map[string]struct {
-		ctx  context.Context
-		err  error
-		want event.Code
+		signal bool
+		err    error
+		want   event.Code
 	}{
-		"a fault":  {t.Context(), failed, event.CodeInternal},
-		"a signal": {interrupted, failed, event.CodeTerminated},
-		"a limit":  {interrupted, fmt.Errorf("check the budget: %w", &money.Exceeded{}), event.CodeBudget},
+		"a fault":  {false, failed, event.CodeInternal},
+		"a signal": {true, failed, event.CodeTerminated},
+		"a limit":  {true, fmt.Errorf("check the budget: %w", &money.Exceeded{}), event.CodeBudget},
 	} {
-		if got := unpaid(c.ctx, c.err); got.Code != c.want || c.want != event.CodeTerminated && got.Detail != c.err.Error() {
+		ctx := t.Context()
+		if c.signal {
+			ctx = interrupted
+		}
+		if got := unpaid(ctx, c.err); got.Code != c.want || c.want != event.CodeTerminated && got.Detail != c.err.Error() {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

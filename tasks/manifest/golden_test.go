@@ -106,14 +106,14 @@ func readGolden(t *testing.T, name string, o tasks.Options, d describer) string 
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := reported(l.Found.Err())
+	parts := []string{reported(l.Found.Err())}
 	for _, note := range l.Found.Notes {
-		out += "note " + note + "\n"
+		parts = append(parts, "note "+note+"\n")
 	}
 	if m != nil {
-		out += d.text("", *m) + d.text("entered", m.Src.Entered) + d.text("passed over", m.Src.Passed)
+		parts = append(parts, d.text("", *m), d.text("entered", m.Src.Entered), d.text("passed over", m.Src.Passed))
 	}
-	return out + d.text("names", l.Names) + d.text("uses", *l.Inputs.Uses)
+	return strings.Join(append(parts, d.text("names", l.Names), d.text("uses", *l.Inputs.Uses)), "")
 }
 
 // reported is the text of problems.

@@ -62,7 +62,7 @@ func TestDeliveriesShareADayButNotTheBudgetOfTheirRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer day.Close() //nolint:errcheck // of a test
+		defer day.Close()
 		if got := plan.Jobs[0].Limits.CostUSD; got != want || plan.Budget.CostUSD != 3*money.Dollar {
 			t.Errorf("delivery %d: the job gets $%s of the run's $%s, want $%s", i+1, got, plan.Budget.CostUSD, want)
 		}

@@ -15,7 +15,7 @@ func CommitAsForge(repo, branch, parent, message string, files map[string]string
 	index := filepath.Join(repo, "forge-index")
 	defer os.Remove(index)
 	git := func(stdin string, args ...string) (string, error) {
-		cmd := exec.Command("git", append([]string{"-C", repo}, args...)...)
+		cmd := exec.Command("git", append([]string{"-C", repo}, args...)...) //nolint:noctx // of a fake server, without a context
 		cmd.Env, cmd.Stdin = append(os.Environ(), "GIT_INDEX_FILE="+index), strings.NewReader(stdin)
 		var problem bytes.Buffer
 		cmd.Stderr = &problem
