@@ -1,7 +1,9 @@
 // Package tasks has the [Plan]: the list of jobs to run, with every default applied and every
 // name resolved, and what its readers ask of it. It does not read manifests (package manifest)
 // and does not make plans (package expand). Nobody edits a plan: a run, a rollout or a resume that
-// needs something else makes another plan of it, by a method of this package. It reads and writes files only for the inputs of a queued plan ([Plan.ReadInputs], [Materialize]).
+// needs something else makes another plan of it, by a method of this package. It writes files only for the inputs of a queued
+// plan ([Materialize]); it reads them for these ([Plan.ReadInputs]), and looks at files that a plan names: programs and what is next to them
+// ([Beside]), tool files, repositories, and the path of an output.
 //
 // What a manifest defines for all jobs (agents, providers, the search,
 // custom tools, directories of skills) holds for the jobs of all manifests that are

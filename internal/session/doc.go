@@ -3,6 +3,7 @@
 // done or a limit is exceeded. How a session ended, and why, is data (an [End]); the
 // caller decides what follows from it.
 //
-// Everything that happens is emitted as events. The package knows nothing of
-// manifests, repositories, commits or reports.
+// Everything that happens is emitted as events, and the conversation goes to the caller's
+// journal. Package tools decides each call by the profile and runs it
+// ([tools.Registry.Dispatch]). The package knows nothing of manifests, repositories, commits or reports.
 package session

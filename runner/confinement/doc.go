@@ -4,6 +4,7 @@
 // read-only. Tools run commands in it by [Confinement.Commands]. It also starts the processes that serve a job
 // (hooks, MCP servers, language servers, the host of tool files) in sandboxes of their own.
 //
-// It knows neither jobs nor sessions: who runs which command, when, and what its failure means, is decided by package
-// runner. It decides nothing about calls; package permission does.
+// It knows what a plan states of commands and processes (package tasks) and the profile (package permission), but neither
+// running jobs nor sessions: who runs which command, when, and what its failure means, is decided by package runner. It
+// decides nothing about calls; package permission does.
 package confinement

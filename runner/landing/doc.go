@@ -1,7 +1,8 @@
 // Package landing has the rules for what of a change may be committed: edit rules ([Edits]), limits of a task
 // ([Excesses]), secrets ([Leaks]); and the texts that mark commits, by which later runs recognize them ([Message], [Made],
-// [OwnCommits]). The rules of a profile are also used before anything is committed, by preflight, sites and sessions.
+// [OwnCommits]). Preflight and sites use the rules of a profile before anything is committed, package agent uses all rules after
+// an attempt, and package savedjob those of the profile and of secrets again when it publishes later.
 //
-// It knows neither jobs that run nor their events: the phase that applies the rules, commits and ends the job is in package
+// It knows no running jobs and emits no events; it has the reasons to end a job by a rule ([OutOfScope], [Protected]). The phase that applies the rules, commits and ends the job is in package
 // runner (commit.go). It pushes nothing; package publish does.
 package landing

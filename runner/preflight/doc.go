@@ -4,7 +4,8 @@
 //
 // Its result is a [Start] for each job, a value that the phases of a run read, with the pull request and comment
 // as package publish needs them ([publish.Target]); it also has what setup commands may reach ([Result.SetupOf]),
-// and where the prompt's context of an issue or pull request is read later. It runs no job and calls no model. It
+// and where the prompt's context of an issue or pull request is read later. Package site makes some of the checks again
+// when it prepares a job ([StatusOf], [ModelOutput]). The package runs no job and calls no model. It
 // changes repositories only by fetching, and by removing what killed runs have left; it reserves the branches of
 // the run in files of this machine, and asks forges without changing anything there.
 package preflight

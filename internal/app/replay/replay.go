@@ -1,5 +1,5 @@
 // Package replay plays the model of a saved run against this version: tools, rules and verify commands are real.
-// It makes a script (internal/model/script) of the responses in the run's journals, starts the run again with it
+// It writes a script, in the format that internal/model/script reads, of the responses in the run's journals, starts the run again with it
 // (package runs, or sessions for a fork), and compares what becomes of each job with what the run has saved. It
 // does not use recordings (internal/model/replay), publishes nothing, and calls no model.
 package replay

@@ -1,7 +1,7 @@
 // Package runs starts runs and continues them: for a plan that package checks has accepted, it reserves money of
 // daily budgets (package days), checks the repositories (package repos), opens the report directory, lets the
-// runner execute the plan with its log and telemetry, writes reports and evidence, and prints the result (package
-// result). It schedules no jobs.
+// runner execute the plan with its log and telemetry, writes reports and evidence, adds to the run's pull requests what
+// its jobs have in common (package pulls), and prints the result (package result). It schedules no jobs.
 package runs
 
 import (

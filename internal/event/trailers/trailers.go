@@ -1,5 +1,5 @@
 // Package trailers is how runs and their evidence recognise commits: what the trailers of a message say about the run
-// and the job that made it. It knows neither repositories nor plans.
+// and the job that made it. Packages landing and savedjob write them by the same keys. It knows neither repositories nor plans.
 package trailers
 
 import (

@@ -7,7 +7,7 @@
 // and a rename.
 //
 // Repositories of a kind that it does not know are refused with an UnsupportedError: SHA-256, partial clones,
-// reftable. The package knows neither commits that are to be made nor remotes. Objects are read by package
+// reftable. It runs no git itself; [Command] is how other packages run the program. The package knows neither commits that are to be made nor remotes. Objects are read by package
 // objectdb, which a [Dir] opens, and the patterns of attributes and of conditional includes are matched by package
 // ignore.
 package gitdir

@@ -1,7 +1,8 @@
 // Package outlook shows what a run of a plan would do (`millhand plan`): its jobs, which of them would not start,
 // by package preflight, and what they may cost and reach. [Validate] makes instead the checks of a run for which
 // this machine needs neither files of models nor keys nor a sandbox, by package checks (`millhand validate`). It
-// runs nothing, and changes neither repositories nor forges.
+// runs nothing, reserves and publishes nothing. Only with --check does preflight contact git remotes, and fetch from
+// them as for a run.
 package outlook
 
 import (

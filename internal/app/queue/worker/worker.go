@@ -1,5 +1,6 @@
-// Package worker claims jobs of a queue and runs each as a plan with one job, whose events are also stored on the server. It decides neither
-// which jobs there are nor how a job is run.
+// Package worker claims jobs of a queue (package queue), loads their plan from the files that were queued, checks it (package checks), and
+// runs each as a plan with one job (package runs), whose events are also stored on the server. It decides neither which jobs there
+// are nor how a job is run.
 package worker
 
 import (
