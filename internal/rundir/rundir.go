@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -273,10 +274,14 @@ func workDir(id string) string {
 }
 
 // WorktreeDir returns the directory of worktrees with --keep: in the report directory,
-// unless that is moved at the end.
+// unless that is moved at the end. It has none of an earlier process, which stay in theirs.
 func (d *Dir) WorktreeDir() (string, error) {
 	if d.tree == "" {
-		return filepath.Join(d.path, "work"), d.dir.Mkdir("work")
+		dir := "work"
+		for n := 2; d.dir.Exists(filepath.Join(dir, "trees")); n++ {
+			dir = filepath.Join("work", strconv.Itoa(n))
+		}
+		return filepath.Join(d.path, dir), d.dir.Mkdir(dir)
 	}
 	dir, err := os.MkdirTemp(filepath.Dir(d.work), "millhand-kept-")
 	if err == nil {
