@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -58,7 +59,8 @@ func inTerminal(t *testing.T, cols, rows uint16, dir string, args ...string) *te
 	defer slave.Close()
 	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...) //nolint:gosec // a test's own
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, slave, slave, slave
-	cmd.Env = append(os.Environ(), "TERM=xterm", "CI=", "GITHUB_ACTIONS=", "NO_COLOR=", "PS1=$ ", "HISTFILE=")
+	environment := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "MILLHAND_") }) // of the tests, such as MILLHAND_BASE
+	cmd.Env = append(environment, "TERM=xterm", "CI=", "GITHUB_ACTIONS=", "NO_COLOR=", "PS1=$ ", "HISTFILE=")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
