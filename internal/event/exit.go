@@ -39,7 +39,7 @@ func Exits() []ExitDoc {
 		{ExitUsage, Error, "invalid usage or manifest; nothing was spent"},
 		{ExitPolicy, Policy, "stopped by policy: denial limit exceeded, required sandbox not available, or a secret in the changes; or a limit stopped a rollout"},
 		{ExitLimit, Limit, "turn, token, time or disk limit of a job exceeded; partial work is saved"},
-		{ExitBudget, Budget, "cost limit of a job or of the run exceeded; remaining jobs were not started"},
+		{ExitBudget, Budget, "cost limit of a job or of the run exceeded; after that of the run, no more jobs were started"},
 		{ExitAuth, Provider, "credentials missing or rejected, model not found, or the endpoint can't be used as configured: certificate, TLS, proxy"},
 		{ExitPublish, Publish, "git error or failed push after successful work; the patch is saved"},
 		{ExitInternal, Error, "internal error, the machine lacks open files, processes, memory or disk space, or the result could not be written to standard output"},
