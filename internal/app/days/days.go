@@ -1,6 +1,6 @@
 // Package days reserves money of the daily budgets in policies for a run, and records what it has spent. [Open] returns a
-// plan whose budget is what remains. A delivery of a queue
-// reserves under its own name, and does not count what other machines have spent: the package knows only the runs of this machine.
+// plan whose budget is what remains. A delivery of a queue reserves under its own name, and does not count what other machines
+// have spent: the package knows only the runs of this machine.
 package days
 
 import (

@@ -28,7 +28,7 @@ func moduleCache(t *testing.T) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "env", "GOMODCACHE").Output()
 	if err != nil {
-		t.Skipf("go env: %v", err)
+		t.Fatalf("go env: %v", err)
 	}
 	return strings.TrimSpace(string(out))
 }
