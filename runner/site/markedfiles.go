@@ -30,8 +30,8 @@ func outputOf(j *tasks.Job) string {
 	return filepath.Join(confinement.RealPath(j.Output.Dir), filepath.FromSlash(j.Output.Path))
 }
 
-// startsOn marks the job if a marked job can have written the files that it starts on: those of a tree of the user or, if that is
-// "", of its base.
+// startsOn marks the job if the files that it starts on, which its setup commands run, are untrusted: those of a pull request, and those that
+// a marked job can have written. They are in a tree of the user or, if that is "", of its base.
 func (j *Job) startsOn(base, tree string) {
 	if j.tree = tree; j.Untrusted == nil {
 		return
@@ -46,6 +46,10 @@ func (j *Job) startsOn(base, tree string) {
 	switch past := j.History.Facts; {
 	case j.Untrusted.Is():
 		j.noteFiles()
+	case j.Spec.Commit.OnPull():
+		j.inherit(untrusted.Mark{Why: "files of the pull request"})
+	case j.opts.ForeignFiles != "" && j.Spec.Repo.Kind == tasks.RepoPath:
+		j.inherit(untrusted.Mark{Why: j.opts.ForeignFiles})
 	case by != "":
 		j.inherit(untrusted.Mark{Why: "files of job " + by + ", which has read untrusted content"})
 	case tree != "" && past != nil && past.Unwatched(j.Spec.Untrusted):

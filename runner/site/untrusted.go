@@ -91,8 +91,8 @@ func (j *Job) closeNetwork(m untrusted.Mark) {
 	}
 }
 
-// MarkStart marks a job whose start is untrusted: its prompt, or the files that it works on. A job that continues a
-// marked one reports that again.
+// MarkStart marks a job whose prompt is untrusted. One that was marked before its first session, because of its files or because it
+// continues a marked one, reports that.
 func (j *Job) MarkStart() {
 	if j.Untrusted == nil {
 		return
@@ -108,10 +108,6 @@ func (j *Job) MarkStart() {
 		m.Why = "context of the issue or pull request in the prompt"
 	case j.History.Foreign():
 		m.Why = "comments, logs or conflicts of the pull request in the prompt"
-	case j.Spec.Commit.OnPull():
-		m.Why = "files of the pull request"
-	case j.opts.ForeignFiles != "" && j.Spec.Repo.Kind == tasks.RepoPath:
-		m.Why = j.opts.ForeignFiles
 	default:
 		return
 	}

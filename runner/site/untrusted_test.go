@@ -77,7 +77,7 @@ func TestWithoutAfterUntrusted(t *testing.T) {
 	}
 }
 
-// A prompt with texts of others is untrusted from the start.
+// A prompt with texts of others is untrusted from the start, and files of others are before setup commands run them.
 func TestJobsWhoseStartIsUntrusted(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*stage, *Job)
@@ -101,6 +101,10 @@ func TestJobsWhoseStartIsUntrusted(t *testing.T) {
 			s := setUp(t)
 			j := s.begin(&tasks.Plan{}, s.wary())
 			c.change(s, j)
+			j.startsOn("0123456789012345678901234567890123456789", "")
+			if before := c.want != nil && strings.Contains(c.want[0], "files"); j.Untrusted.Is() != before || (j.network.Reason() != nil) != before || len(s.marks()) > 0 {
+				t.Errorf("before setup commands it is marked: %t, reported: %v", j.Untrusted.Is(), s.marks())
+			}
 			j.MarkStart()
 			want(t, "marks", c.want, s.marks())
 			if j.Untrusted.Is() != (c.want != nil) {
