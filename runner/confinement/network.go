@@ -38,6 +38,9 @@ func NewSwitch() *Switch { return proxy.NewSwitch() }
 // fix can be reported. At B commands can't create sockets for it.
 func (c *Confinement) network(ctx context.Context, g Env) (sandbox.Network, error) {
 	allowed, err := NetworkFilter(g.Profile, g.Setup != nil && g.Setup.Output == "")
+	if err == nil && g.Setup != nil {
+		allowed = g.Setup.explained(allowed)
+	}
 	open := HasNetwork(g.Profile)
 	if err != nil || !open && g.Level != sandbox.Full {
 		return sandbox.Network{}, err

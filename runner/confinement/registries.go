@@ -43,6 +43,20 @@ func NewSetup(spec tasks.Job, found []ecosystem.Found, output string, getenv fun
 	return u, err
 }
 
+// explained returns a network filter whose denials also have why setup commands have the network of the others, if they have.
+func (u Setup) explained(allowed func(string, int, netip.Addr) error) func(string, int, netip.Addr) error {
+	if u.Output == "" {
+		return allowed
+	}
+	return func(host string, port int, ip netip.Addr) error {
+		err := allowed(host, port, ip)
+		if d := (*networkDenied)(nil); errors.As(err, &d) {
+			return &networkDenied{reason: d.reason + "; setup commands have that of the others: " + u.Output, fix: d.fix}
+		}
+		return err
+	}
+}
+
 // reachesRegistries reports whether a profile allows setup commands to reach registries, wherever
 // they are.
 func reachesRegistries(p permission.Profile) bool {

@@ -89,6 +89,24 @@ func TestDenialsInSetupHaveAFix(t *testing.T) {
 	}
 }
 
+// It also has why setup commands have the network of the others.
+func TestDenialsInSetupAreExplainedWithAModelsOutput(t *testing.T) {
+	build, _ := permission.Preset("build")
+	for output, want := range map[string]string{
+		"":                 `profile "build" has no network`,
+		"a model wrote it": `profile "build" has no network; setup commands have that of the others: a model wrote it`,
+	} {
+		filter, err := NetworkFilter(build.ForSetup(nil, false), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		why := (*networkDenied)(nil)
+		if err := (Setup{Output: output}).explained(filter)("a.test", 443, netip.Addr{}); !errors.As(err, &why) || why.reason != want || why.fix == "" {
+			t.Errorf("%q: got %+v, want %s and a fix", output, err, want)
+		}
+	}
+}
+
 func TestSettingsKeepAModuleCache(t *testing.T) {
 	settings := []string{"GOPROXY=https://a,off", "PIP_INDEX_URL=b"}
 	for env, want := range map[string]string{

@@ -39,9 +39,9 @@ func ModelOutput(ctx context.Context, spec tasks.Job, repo *gitops.Repo, base st
 	case slices.ContainsFunc(messages, trailers.Contains):
 		return "the branch has commits of millhand that the default branch doesn't have", nil
 	case !complete && main == "":
-		return "the default branch is unknown and the history is incomplete", nil
+		return "the default branch is unknown and the history is incomplete (in GitHub Actions, check out with fetch-depth: 0)", nil
 	case !complete:
-		return "the history is incomplete", nil
+		return "the history is incomplete (in GitHub Actions, check out with fetch-depth: 0)", nil
 	}
 	return "", nil
 }
