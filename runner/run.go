@@ -12,10 +12,10 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/objectdb"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/runner/admission"
 	"github.com/millhand/millhand/runner/agent"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
-	"github.com/millhand/millhand/runner/rollout"
 	"github.com/millhand/millhand/runner/savedsession"
 	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tasks"
@@ -49,8 +49,19 @@ type Costs struct {
 
 // Stops are what keeps jobs from starting. Running jobs finish, because they are paid for.
 type Stops struct {
-	MaxFailures int              // number of failed jobs after which no more are started; 0 for no limit
-	Rollout     *rollout.Rollout // gets the run's events, too; nil without one
+	MaxFailures int               // number of failed jobs after which no more are started; 0 for no limit
+	Rollout     admission.Rollout // gets the run's events, too; nil without one
+}
+
+// waits reports whether a job can't start yet.
+func (s Stops) waits(j tasks.Job) bool { return s.Rollout != nil && s.Rollout.Waits(j) }
+
+// holds returns why a rollout does not let a job start any more; "" if it starts.
+func (s Stops) holds(j tasks.Job) string {
+	if s.Rollout == nil {
+		return ""
+	}
+	return s.Rollout.Admit(j)
 }
 
 // About is what the record of a run contains. The run uses it only for texts of pull
@@ -108,7 +119,10 @@ func Run(ctx context.Context, plan *tasks.Plan, o Options) event.Exit {
 	}
 	worst := event.Worst(append(event.ExitsOf(ends), others...))
 	exit := r.opts.FailOn.Exit(ends, others...)
-	outcome, exit, wave := r.opts.Stops.Rollout.End(worst.OutcomeOf(), exit)
+	outcome, wave := worst.OutcomeOf(), (*event.Rollout)(nil)
+	if rollout := r.opts.Stops.Rollout; rollout != nil {
+		outcome, exit, wave = rollout.End(outcome, exit)
+	}
 	r.endHooks(ctx, hooks, outcome, exit, ends)
 	r.opts.Emit(event.Event{Type: event.RunEnded, RunEnd: &event.RunEnd{
 		Outcome: outcome, ExitCode: exit, ElapsedMS: r.opts.Now().Sub(began).Milliseconds(), Rollout: wave,
@@ -155,7 +169,9 @@ func Describe(plan *tasks.Plan, o Options) *event.Run {
 		Prices: o.About.Prices, StartedBy: o.About.StartedBy, Evidence: evidence(plan),
 		Invocation: o.About.Invocation, Resumed: o.History.Resumed(idsOf(plan.Jobs)), ForkedFrom: o.History.Past.ForkedFrom(),
 	}
-	started.Rollout = o.Stops.Rollout.Start()
+	if rollout := o.Stops.Rollout; rollout != nil {
+		started.Rollout = rollout.Start()
+	}
 	if limit := plan.Budget.CostUSD; limit > 0 {
 		started.MaxCostUSD = &limit
 	}
@@ -243,7 +259,7 @@ func (r *run) jobs(ctx context.Context) (all []event.JobEnd, signals []event.Exi
 	for at.running+at.publishing > 0 || len(waiting) > 0 {
 		for at.free(failures) {
 			next := slices.IndexFunc(waiting, func(i int) bool {
-				return ready(jobs[i], ends) && !busy[r.ownTree(jobs[i])] && !r.opts.Stops.Rollout.Waits(jobs[i])
+				return ready(jobs[i], ends) && !busy[r.ownTree(jobs[i])] && !r.opts.Stops.waits(jobs[i])
 			})
 			if next < 0 {
 				break
@@ -328,7 +344,7 @@ func (r *run) unwanted(j tasks.Job, ends map[string]event.JobEnd, failures int) 
 	if r.opts.Stops.MaxFailures > 0 && failures >= r.opts.Stops.MaxFailures {
 		return &ending.Stop{Code: event.CodeMaxFailures, Detail: fmt.Sprintf("maximum number of failed jobs reached (%d)", failures)}
 	}
-	if held := r.opts.Stops.Rollout.Admit(j); held != "" {
+	if held := r.opts.Stops.holds(j); held != "" {
 		return &ending.Stop{Code: event.CodeRollout, Detail: held}
 	}
 	return nil

@@ -222,9 +222,6 @@ func (r *Rollout) Emit(e event.Event) error {
 
 // Waits reports whether a job can't start yet, but perhaps when a running one has ended.
 func (r *Rollout) Waits(j tasks.Job) bool {
-	if r == nil {
-		return false
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.reserved) > 0 && len(r.full(j)) > 0 && len(r.over()) == 0
@@ -232,9 +229,6 @@ func (r *Rollout) Waits(j tasks.Job) bool {
 
 // Admit returns why a job may not start any more; "" if it starts.
 func (r *Rollout) Admit(j tasks.Job) string {
-	if r == nil {
-		return ""
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if over := r.over(); len(over) > 0 {
@@ -251,11 +245,8 @@ func (r *Rollout) Admit(j tasks.Job) string {
 	return ""
 }
 
-// Start returns the rollout of run.started; nil without a rollout.
+// Start returns the rollout of run.started.
 func (r *Rollout) Start() *event.Rollout {
-	if r == nil {
-		return nil
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at := r.position()
@@ -275,9 +266,6 @@ func (r *Rollout) position() *event.Rollout {
 // End returns the outcome and the exit code of a run, given those that follow from its jobs
 // alone, with the figures that decided.
 func (r *Rollout) End(outcome event.Outcome, exit event.Exit) (event.Outcome, event.Exit, *event.Rollout) {
-	if r == nil {
-		return outcome, exit, nil
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.block()

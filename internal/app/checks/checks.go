@@ -23,7 +23,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/signing"
 	"github.com/millhand/millhand/internal/sandbox"
-	"github.com/millhand/millhand/runner/rollout"
+	"github.com/millhand/millhand/runner/admission"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
@@ -33,10 +33,10 @@ type Checked struct {
 	Plan    *tasks.Plan
 	Models  *models.Set
 	Custom  []tools.Tool
-	Key     *signing.Key     // nil if no commit is signed
-	Rollout *rollout.Rollout // nil without one
-	sandbox sandbox.Mode     // valid
-	probe   *levels.Probe    // nil before it has started
+	Key     *signing.Key      // nil if no commit is signed
+	Rollout admission.Rollout // nil without one
+	sandbox sandbox.Mode      // valid
+	probe   *levels.Probe     // nil before it has started
 }
 
 // With returns what is checked of a plan that was made of this one.

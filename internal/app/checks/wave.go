@@ -29,11 +29,12 @@ func NextWave(ctx context.Context, w world.World, o invocation.Options, c *Check
 	if again != "" {
 		return again, nil
 	}
-	c.Rollout, err = waves.Open(ctx, w, c.Plan, saved, true)
+	r, err := waves.Open(ctx, w, c.Plan, saved, true)
 	if err != nil {
 		return "", err
 	}
-	*c = c.With(c.Plan.Wave(c.Rollout.Selects))
+	*c = c.With(c.Plan.Wave(r.Selects))
+	c.Rollout = r
 	return "", nil
 }
 

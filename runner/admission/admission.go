@@ -1,0 +1,25 @@
+// Package admission has the questions that a run asks before it starts a job of a rollout. It has no code that decides: that
+// is a feature beside the runner.
+package admission
+
+import (
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/tasks"
+)
+
+// Rollout decides which jobs of a run start. It gets the events of the run, is safe for concurrent use, and is an
+// interface because the program can be built without rollouts.
+type Rollout interface {
+	event.Sink
+	// Start returns the rollout of run.started.
+	Start() *event.Rollout
+	// Forget removes the result of a job that is run again.
+	Forget(job string)
+	// Waits reports whether a job can't start yet, but perhaps when a running one has ended.
+	Waits(j tasks.Job) bool
+	// Admit returns why a job may not start any more; "" if it starts.
+	Admit(j tasks.Job) (held string)
+	// End returns the outcome and the exit code of a run, given those that follow from its jobs alone, with the
+	// figures that decided.
+	End(outcome event.Outcome, exit event.Exit) (event.Outcome, event.Exit, *event.Rollout)
+}
