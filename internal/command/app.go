@@ -4,6 +4,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/patterns/compared"
+	"github.com/millhand/millhand/internal/app/waves"
 	"github.com/millhand/millhand/internal/app/world"
 )
 
@@ -11,6 +12,7 @@ import (
 // [arrange] prepares its arguments.
 func newApp(w world.World) *cli.App {
 	w.PullTexts = compared.PullTexts
+	w.Rollouts = waves.Rollouts{}
 	return prepare(&cli.App{
 		Name: "millhand", Usage: "Run AI coding agents in batches and in CI",
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "version", Aliases: []string{"v"}, Usage: "Print the version", EnvVars: noVariable()}},

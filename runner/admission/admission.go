@@ -1,5 +1,5 @@
-// Package admission has the questions that a run asks before it starts a job of a rollout. It has no code that decides: that
-// is a feature beside the runner.
+// Package admission has the questions that a run asks before it starts a job of a rollout, and the state of its waves. It
+// has no code that decides: that is a feature beside the runner.
 package admission
 
 import (
@@ -22,4 +22,16 @@ type Rollout interface {
 	// End returns the outcome and the exit code of a run, given those that follow from its jobs alone, with the
 	// figures that decided.
 	End(outcome event.Outcome, exit event.Exit) (event.Outcome, event.Exit, *event.Rollout)
+}
+
+// WaveState is a wave for people.
+type WaveState struct {
+	Wave     int      `json:"wave"` // from 1
+	Canary   bool     `json:"canary"`
+	Jobs     []string `json:"jobs"`
+	Finished int      `json:"finished"`
+	Passed   int      `json:"passed"`
+	Failed   int      `json:"failed"`
+	BaseRed  int      `json:"base_red"`
+	State    string   `json:"state"` // complete, next, waiting, stopped or planned
 }

@@ -1,28 +1,19 @@
 package rollout
 
-import "github.com/millhand/millhand/internal/event"
-
-// Status is a wave for people.
-type Status struct {
-	Wave     int      `json:"wave"` // from 1
-	Canary   bool     `json:"canary"`
-	Jobs     []string `json:"jobs"`
-	Finished int      `json:"finished"`
-	Passed   int      `json:"passed"`
-	Failed   int      `json:"failed"`
-	BaseRed  int      `json:"base_red"`
-	State    string   `json:"state"` // complete, next, waiting, stopped or planned
-}
+import (
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/runner/admission"
+)
 
 // Waves returns the state of each wave before the run: waiting is the one whose conditions
 // are not met.
-func (r *Rollout) Waves() []Status {
+func (r *Rollout) Waves() []admission.WaveState {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var all []Status
+	var all []admission.WaveState
 	for i, w := range r.waves {
 		f := r.figures(i)
-		s := Status{Wave: i + 1, Canary: w.Canary, Finished: f.finished(), Passed: f.passed, Failed: f.failed, BaseRed: f.red, State: "planned"}
+		s := admission.WaveState{Wave: i + 1, Canary: w.Canary, Finished: f.finished(), Passed: f.passed, Failed: f.failed, BaseRed: f.red, State: "planned"}
 		for _, j := range w.Jobs {
 			s.Jobs = append(s.Jobs, j.ID)
 		}

@@ -1,7 +1,7 @@
 // Package checks checks what a run needs before its repositories: the plan, policies, models, tools, keys and the mode of the sandbox. Commands
 // that validate or queue a plan make the same checks, except those for which something is not on their machine ([Here]). It
 // also selects the jobs of the next wave of a rollout. [Run] loads the plan as well. Forges are asked only for lists of
-// repositories (package load) and for the pull requests of a rollout, whose saved runs are read (package waves). It contacts no git
+// repositories (package load) and for the pull requests of a rollout, whose saved runs are read ([world.Rollouts]). It contacts no git
 // remote, and opens no report directory for the new run.
 package checks
 

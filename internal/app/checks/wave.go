@@ -5,7 +5,6 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/invocation"
-	"github.com/millhand/millhand/internal/app/waves"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 )
@@ -19,22 +18,15 @@ func NextWave(ctx context.Context, w world.World, o invocation.Options, c *Check
 		}
 		return "", nil
 	}
-	saved, err := waves.Find(w, o.Plan.In(w), c.Plan.Name, o.ReportDir, o.After, "")
-	if err == nil {
-		again, err = saved.Unfinished(c.Plan)
-	}
-	if err != nil {
-		return "", fault.New(event.ExitUsage, "%w; nothing was run", err)
-	}
-	if again != "" {
-		return again, nil
-	}
-	r, err := waves.Open(ctx, w, c.Plan, saved, true)
+	rollouts, err := w.WithRollouts()
 	if err != nil {
 		return "", err
 	}
-	*c = c.With(c.Plan.Wave(r.Selects))
-	c.Rollout = r
+	next, err := rollouts.Next(ctx, w, c.Plan, earlier(w, o))
+	if err != nil || next.Unfinished != "" {
+		return next.Unfinished, err
+	}
+	c.reduce(next)
 	return "", nil
 }
 
@@ -44,18 +36,23 @@ func SameWave(ctx context.Context, w world.World, o invocation.Options, c *Check
 	if run.Rollout == nil {
 		return nil
 	}
-	saved, err := waves.Find(w, o.Plan.In(w), run.Rollout.Name, o.ReportDir, o.After, run.ID)
-	if err != nil {
-		return fault.Wrap(event.ExitUsage, err)
-	}
-	r, err := waves.Open(ctx, w, c.Plan, saved, ask)
+	rollouts, err := w.WithRollouts()
 	if err != nil {
 		return err
 	}
-	r.Resume(run.Jobs)
-	*c = c.With(c.Plan.Wave(r.Selects))
-	if c.Plan.Rollout != nil { // it may have been removed
-		c.Rollout = r
+	same, err := rollouts.Resume(ctx, w, c.Plan, earlier(w, o), run, ask)
+	if err != nil {
+		return err
 	}
+	c.reduce(same)
 	return nil
+}
+
+func earlier(w world.World, o invocation.Options) world.Earlier {
+	return world.Earlier{Dir: o.Plan.In(w), Reports: o.ReportDir, After: o.After}
+}
+
+func (c *Checked) reduce(to world.Wave) {
+	*c = c.With(to.Plan)
+	c.Rollout = to.Rollout
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/invocation"
+	"github.com/millhand/millhand/internal/app/waves"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/rundir"
@@ -34,7 +35,7 @@ func workIn(t *testing.T, files ...string) *workplace {
 	p.Write(append(slices.Clip(files), ".gitignore", ".millhand\nout\n")...)
 	p.Commit()
 	env := map[string]string{"HOME": p.Home, "PATH": os.Getenv("PATH")}
-	p.world = world.World{Dir: p.Root, In: strings.NewReader(""), Out: &p.out, Err: &p.log, Now: time.Now, Getenv: func(name string) string { return env[name] }, System: []string{t.TempDir()}}
+	p.world = world.World{Dir: p.Root, In: strings.NewReader(""), Out: &p.out, Err: &p.log, Now: time.Now, Getenv: func(name string) string { return env[name] }, System: []string{t.TempDir()}, Rollouts: waves.Rollouts{}}
 	return p
 }
 

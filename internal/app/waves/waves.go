@@ -1,5 +1,6 @@
 // Package waves finds the saved runs of a rollout and the pull requests of its jobs, and makes a [rollout.Rollout] of them: which
-// jobs the next wave has. It runs none of them, and changes nothing on a forge.
+// jobs the next wave has. It runs none of them, and changes nothing on a forge. Commands get it as [world.Rollouts], which only
+// their table sets: the program can be built without it.
 package waves
 
 import (
@@ -20,8 +21,8 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// Saved are the saved runs of a rollout, the oldest first.
-type Saved struct {
+// savedRuns are the saved runs of a rollout, the oldest first.
+type savedRuns struct {
 	name string          // of the rollout
 	seen map[string]bool // ids of runs that are not added again
 	runs []rundir.Saved
@@ -30,31 +31,31 @@ type Saved struct {
 	mine  map[string]bool // directories of runs that were found without --after
 }
 
-// OnlyNamed removes the runs that the command line does not name.
-func (s *Saved) OnlyNamed() {
+// onlyNamed removes the runs that the command line does not name.
+func (s *savedRuns) onlyNamed() {
 	s.runs = slices.DeleteFunc(s.runs, func(r rundir.Saved) bool { return !s.named[r.Dir] })
 }
 
-// Find returns the saved runs of the rollout with a name: those in the default
-// directory, those in the report directory of the run, and those that are named, relative to dir.
+// find returns the saved runs of the rollout with a name: those in the default
+// directory, those in the report directory of the run, and those that are named.
 // except is the id of a run that is left out.
-func Find(w world.World, dir, name, reportDir string, after []string, except string) (*Saved, error) {
-	all := &Saved{name: name, seen: map[string]bool{except: true}, named: map[string]bool{}, mine: map[string]bool{}}
+func find(w world.World, in world.Earlier, name, except string) (*savedRuns, error) {
+	all := &savedRuns{name: name, seen: map[string]bool{except: true}, named: map[string]bool{}, mine: map[string]bool{}}
 	dirs := []string{filepath.Join(".millhand", "runs")}
-	if reportDir != "" {
-		dirs = append(dirs, reportDir)
+	if in.Reports != "" {
+		dirs = append(dirs, in.Reports)
 	}
 	for _, runs := range dirs {
-		if err := all.add(w, userfile.Resolve(dir, runs), ""); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := all.add(w, userfile.Resolve(in.Dir, runs), ""); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return all, fmt.Errorf("read the earlier waves in %s: %w", runs, err)
 		}
 	}
 	for _, s := range all.runs {
 		all.mine[s.Dir] = true
 	}
-	for _, run := range after {
-		at, named := userfile.Resolve(dir, run), ""
-		if found, err := savedrun.FindIn(dir, run); err == nil {
+	for _, run := range in.After {
+		at, named := userfile.Resolve(in.Dir, run), ""
+		if found, err := savedrun.FindIn(in.Dir, run); err == nil {
 			at, named = found, found
 			all.named[found] = true
 		}
@@ -68,7 +69,7 @@ func Find(w world.World, dir, name, reportDir string, after []string, except str
 
 // add adds the runs in a directory that are of the rollout, and the one that is named,
 // whatever it is.
-func (s *Saved) add(w world.World, dir, named string) error {
+func (s *savedRuns) add(w world.World, dir, named string) error {
 	list, err := rundir.List(dir, w.Now())
 	if err != nil {
 		return err
@@ -116,7 +117,7 @@ func readEvents(dir string, emit func(event.Event) error) error {
 }
 
 // history reads what the runs did.
-func (s *Saved) history() (*rollout.History, error) {
+func (s *savedRuns) history() (*rollout.History, error) {
 	h := &rollout.History{}
 	for _, run := range s.runs {
 		if err := readEvents(run.Dir, h.Add().Emit); err != nil {
@@ -126,9 +127,9 @@ func (s *Saved) history() (*rollout.History, error) {
 	return h, nil
 }
 
-// Unfinished returns the latest run if it can be continued: it was killed or interrupted, is
+// unfinished returns the latest run if it can be continued: it was killed or interrupted, is
 // of the same plan, and not a copy for --after. It is an error if a run is in progress.
-func (s *Saved) Unfinished(plan *tasks.Plan) (dir string, err error) {
+func (s *savedRuns) unfinished(plan *tasks.Plan) (dir string, err error) {
 	for _, run := range s.runs {
 		if run.Outcome == rundir.Running && !run.Killed() {
 			return "", fmt.Errorf("run %s of the rollout %s is in progress: try again when it has ended", run.ID, plan.Name)
@@ -144,10 +145,10 @@ func (s *Saved) Unfinished(plan *tasks.Plan) (dir string, err error) {
 	return "", nil
 }
 
-// Open returns the rollout of a plan, given its saved runs. With ask, the forge is
+// open returns the rollout of a plan, given its saved runs. With ask, the forge is
 // asked for pull requests.
-func Open(ctx context.Context, w world.World, plan *tasks.Plan, waves *Saved, ask bool) (*rollout.Rollout, error) {
-	h, err := waves.history()
+func open(ctx context.Context, w world.World, plan *tasks.Plan, saved *savedRuns, ask bool) (*rollout.Rollout, error) {
+	h, err := saved.history()
 	if err != nil {
 		return nil, fault.Wrap(event.ExitUsage, err)
 	}

@@ -32,6 +32,8 @@ type World struct {
 	// PullTexts compares the changes of a run that has ended, and returns what the descriptions of its pull requests
 	// get of that, by the ids of jobs; nil if nothing compares them.
 	PullTexts func(files fs.FS, r *report.Report) (of func(job string) string)
+	// Rollouts finds which jobs of a rollout are next; nil refuses manifests with one.
+	Rollouts Rollouts
 	// Version is that of the program; empty in tests.
 	Version string
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/load"
+	"github.com/millhand/millhand/internal/app/waves"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/testing/gittest"
@@ -37,7 +38,7 @@ func in(t *testing.T, text string) (w world.World, out, log *strings.Builder) {
 	t.Chdir(s.Root)
 	out, log = &strings.Builder{}, &strings.Builder{}
 	env := map[string]string{"HOME": s.Home, "PATH": os.Getenv("PATH"), "OPENAI_API_KEY": "sk-0"}
-	return world.World{Dir: s.Root, Out: out, Err: log, Now: time.Now, Getenv: func(name string) string { return env[name] }}, out, log
+	return world.World{Dir: s.Root, Out: out, Err: log, Now: time.Now, Getenv: func(name string) string { return env[name] }, Rollouts: waves.Rollouts{}}, out, log
 }
 
 // show shows the manifest in a format.

@@ -62,7 +62,7 @@ func Show(ctx context.Context, w world.World, o Options) error {
 	if err != nil {
 		return err
 	}
-	notes, setups, refused, err := look(ctx, w, waves.next(plan), !o.Check)
+	notes, setups, refused, err := look(ctx, w, waves.Next, !o.Check)
 	if err != nil {
 		return err
 	}

@@ -6,95 +6,73 @@ import (
 	"io"
 	"text/tabwriter"
 
-	"github.com/millhand/millhand/internal/app/fault"
-	"github.com/millhand/millhand/internal/app/waves"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/report/rollouttext"
-	"github.com/millhand/millhand/runner/rollout"
+	"github.com/millhand/millhand/runner/admission"
 	"github.com/millhand/millhand/tasks"
 )
 
 // waveDocument is the JSON form of a plan's rollout.
 type waveDocument struct {
-	Waves      []rollout.Status  `json:"waves"`
-	Conditions []event.Condition `json:"conditions"` // of the wave after the present one
-	Exceeded   []event.Condition `json:"exceeded"`   // limits that stop the rollout
+	Waves      []admission.WaveState `json:"waves"`
+	Conditions []event.Condition     `json:"conditions"` // of the wave after the present one
+	Exceeded   []event.Condition     `json:"exceeded"`   // limits that stop the rollout
 }
 
-// planWaves are the waves of a plan and what has been done of them; nil without a rollout
-// and without saved runs.
-type planWaves struct {
-	rollout *rollout.Rollout
-	waves   bool // the plan has a rollout, not only saved runs
-}
+// planWaves are the waves of a plan and what has been done of them.
+type planWaves world.Outlook
 
-// plannedWaves reads the saved runs of a plan. The forge is asked only with --check.
-func plannedWaves(ctx context.Context, w world.World, o Options, plan *tasks.Plan) (*planWaves, error) {
+// plannedWaves reads the saved runs of a plan with a rollout, or those that the command line names. The forge is asked
+// only with --check.
+func plannedWaves(ctx context.Context, w world.World, o Options, plan *tasks.Plan) (planWaves, error) {
 	if plan.Rollout == nil && len(o.After) == 0 {
-		return nil, nil
+		return planWaves{Next: plan}, nil
 	}
-	saved, err := waves.Find(w, o.Plan.In(w), plan.Name, "", o.After, "")
+	rollouts, err := w.WithRollouts()
 	if err != nil {
-		return nil, fault.Wrap(event.ExitUsage, err)
+		return planWaves{}, err
 	}
-	if plan.Rollout == nil { // only what was named counts
-		saved.OnlyNamed()
-	}
-	r, err := waves.Open(ctx, w, plan, saved, o.Check)
-	if err != nil {
-		return nil, err
-	}
-	return &planWaves{r, plan.Rollout != nil}, nil
-}
-
-// next returns the plan with the jobs of its next run only.
-func (p *planWaves) next(plan *tasks.Plan) *tasks.Plan {
-	if p == nil || !p.waves {
-		return plan
-	}
-	return plan.Wave(p.rollout.Selects)
+	all, err := rollouts.Outlook(ctx, w, plan, world.Earlier{Dir: o.Plan.In(w), After: o.After}, o.Check)
+	return planWaves(all), err
 }
 
 // note notes the jobs that the next run does not execute.
-func (p *planWaves) note(notes map[string]note) {
-	if p == nil || !p.waves {
-		return
+func (p planWaves) note(notes map[string]note) {
+	next := map[string]bool{}
+	for _, j := range p.Next.Jobs {
+		next[j.ID] = true
 	}
-	for _, s := range p.rollout.Waves() {
+	for _, s := range p.Waves {
 		for _, id := range s.Jobs {
-			if !p.rollout.Selects(id) {
+			if !next[id] {
 				notes[id] = note{Action: "skip", Reason: fmt.Sprintf("wave %d (%s)", s.Wave, s.State), Code: string(event.CodeRollout)}
 			}
 		}
 	}
 }
 
-func (p *planWaves) describe(doc *planDocument) {
-	if p == nil {
-		return
-	}
-	doc.Forecast = p.rollout.Forecast()
-	if p.waves {
-		at := p.rollout.Judgment()
-		doc.Rollout = &waveDocument{Waves: p.rollout.Waves(), Conditions: at.Conditions, Exceeded: at.Exceeded}
+func (p planWaves) describe(doc *planDocument) {
+	doc.Forecast = p.Forecast
+	if at := p.Rollout; at != nil {
+		doc.Rollout = &waveDocument{Waves: p.Waves, Conditions: at.Conditions, Exceeded: at.Exceeded}
 	}
 }
 
 // print prints the waves, the conditions of the next one and the forecast.
-func (p *planWaves) print(out io.Writer) error {
-	if p == nil {
+func (p planWaves) print(out io.Writer) error {
+	if p.Rollout == nil && p.Forecast == nil {
 		return nil
 	}
 	fmt.Fprintln(out)
-	if !p.waves {
-		_, err := fmt.Fprintln(out, rollouttext.Forecast(p.rollout.Forecast()))
+	if p.Rollout == nil {
+		_, err := fmt.Fprintln(out, rollouttext.Forecast(p.Forecast))
 		return err
 	}
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "WAVE\tJOBS\tFINISHED\tPASSED\tFAILED\tSTATE")
-	for _, s := range p.rollout.Waves() {
+	for _, s := range p.Waves {
 		name := fmt.Sprint(s.Wave)
 		if s.Canary {
 			name += " (canary)"
@@ -104,7 +82,7 @@ func (p *planWaves) print(out io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	for _, line := range rollouttext.Lines(p.rollout.Judgment()) {
+	for _, line := range rollouttext.Lines(p.Rollout) {
 		if _, err := fmt.Fprintln(out, printable.Text(line)); err != nil {
 			return err
 		}
