@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/waves/rollout"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/event/trailers"
@@ -21,7 +22,6 @@ import (
 	"github.com/millhand/millhand/internal/testing/forgetest"
 	"github.com/millhand/millhand/internal/testing/gittest"
 	"github.com/millhand/millhand/runner/landing"
-	"github.com/millhand/millhand/runner/rollout"
 	"github.com/millhand/millhand/tasks"
 )
 

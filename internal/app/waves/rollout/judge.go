@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/forecast"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/runner/rollout/forecast"
 	"github.com/millhand/millhand/tasks"
 )
 

@@ -5,8 +5,8 @@ import (
 	"sort"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/forecast"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/runner/rollout/forecast"
 	"github.com/millhand/millhand/tasks"
 )
 
