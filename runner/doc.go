@@ -9,6 +9,6 @@
 // failure of a job, even a panic, is data in its last event and never ends other jobs. The package saves patches,
 // makes commits and publishes them, posts comments, makes the changes of a forge that an agent has requested
 // (package requests decides which), and runs the hooks of the run. Package session writes the journal of each session,
-// with the writer of package agent, package rundir makes reports and transcripts from events and journals, and package rollout
-// decides which jobs of a rollout start: this package does none of these.
+// with the writer of package agent, package rundir makes reports and transcripts from events and journals, and the feature behind
+// package admission decides which jobs of a rollout start: this package does none of these.
 package runner

@@ -3,6 +3,7 @@ package command
 import (
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/forecast"
 	"github.com/millhand/millhand/internal/app/patterns/compared"
 	"github.com/millhand/millhand/internal/app/waves"
 	"github.com/millhand/millhand/internal/app/world"
@@ -13,6 +14,7 @@ import (
 func newApp(w world.World) *cli.App {
 	w.PullTexts = compared.PullTexts
 	w.Rollouts = waves.Rollouts{}
+	w.Forecast = forecast.Estimate
 	return prepare(&cli.App{
 		Name: "millhand", Usage: "Run AI coding agents in batches and in CI",
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "version", Aliases: []string{"v"}, Usage: "Print the version", EnvVars: noVariable()}},

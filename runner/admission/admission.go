@@ -1,9 +1,12 @@
-// Package admission has the questions that a run asks before it starts a job of a rollout, and the state of its waves. It
-// has no code that decides: that is a feature beside the runner.
+// Package admission has the questions that a run asks before it starts a job of a rollout, the state of its waves, and what a
+// forecast is made from. It has no code that decides or estimates: these are features beside the runner.
 package admission
 
 import (
+	"time"
+
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -35,3 +38,17 @@ type WaveState struct {
 	BaseRed  int      `json:"base_red"`
 	State    string   `json:"state"` // complete, next, waiting, stopped or planned
 }
+
+// Sample is what is known of a population of jobs.
+type Sample struct {
+	Costs []money.USD     // of the finished jobs, in a random order
+	Times []time.Duration // of the same jobs
+	Rest  int             // jobs that have not finished
+	Spent money.USD       // by all jobs so far, also by those that are not in Costs
+	Cap   money.USD       // that no job exceeds; 0 for none
+	Jobs  int             // that run in parallel, at least 1
+}
+
+// Forecast estimates what the jobs of a plan that have not finished cost. lacks describes why a sample is too
+// small for that; "" if it is not.
+type Forecast func(s Sample) (f *event.Forecast, lacks string)

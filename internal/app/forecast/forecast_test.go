@@ -10,6 +10,7 @@ import (
 
 	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/runner/admission"
 )
 
 // fleet returns the costs of jobs: lognormal, with a limit of $1.50.
@@ -43,7 +44,7 @@ func TestBoundOfSimulatedFleets(t *testing.T) {
 				held, ratios := 0, make([]float64, fleets)
 				for i := range ratios {
 					costs := fleet(random, 400, sigma)
-					f, ok := Of(Sample{Costs: costs[:pilot], Rest: len(costs) - pilot, Spent: sum(costs[:pilot]), Cap: money.Dollar * 3 / 2, Jobs: 1})
+					f, ok := Of(admission.Sample{Costs: costs[:pilot], Rest: len(costs) - pilot, Spent: sum(costs[:pilot]), Cap: money.Dollar * 3 / 2, Jobs: 1})
 					if !ok {
 						t.Fatal("no forecast")
 					}
@@ -80,7 +81,7 @@ func TestBoundOfRareCosts(t *testing.T) {
 			}
 		}
 		random.Shuffle(len(costs), func(i, j int) { costs[i], costs[j] = costs[j], costs[i] })
-		f, _ := Of(Sample{Costs: costs[:15], Rest: 185, Spent: sum(costs[:15]), Cap: money.Dollar, Jobs: 1})
+		f, _ := Of(admission.Sample{Costs: costs[:15], Rest: 185, Spent: sum(costs[:15]), Cap: money.Dollar, Jobs: 1})
 		if f.Bound >= sum(costs) {
 			held++
 		}
@@ -95,20 +96,20 @@ func TestAForecastNeedsTenJobsAndIsWithinTheirLimits(t *testing.T) {
 	for i := range costs {
 		costs[i], times[i] = money.Dollar/10, time.Minute
 	}
-	if _, ok := Of(Sample{Costs: costs[:9], Times: times[:9], Rest: 10}); ok {
+	if _, ok := Of(admission.Sample{Costs: costs[:9], Times: times[:9], Rest: 10}); ok {
 		t.Error("9 jobs are enough")
 	}
-	f, ok := Of(Sample{Costs: costs, Times: times, Rest: 30, Spent: money.Dollar * 2, Cap: money.Dollar, Jobs: 3})
+	f, ok := Of(admission.Sample{Costs: costs, Times: times, Rest: 30, Spent: money.Dollar * 2, Cap: money.Dollar, Jobs: 3})
 	if !ok || f.Rest != money.Dollar*3 || f.Total != money.Dollar*5 || f.Time != 10*time.Minute {
 		t.Errorf("forecast %+v, %v", f, ok)
 	}
 	if f.Bound <= f.Total || f.Bound > money.Dollar*32 {
 		t.Errorf("bound %v", f.Bound)
 	}
-	if f, _ = Of(Sample{Costs: costs, Times: times, Rest: 30}); f.Bound != 0 {
+	if f, _ = Of(admission.Sample{Costs: costs, Times: times, Rest: 30}); f.Bound != 0 {
 		t.Errorf("bound %v without a limit", f.Bound)
 	}
-	if f, _ = Of(Sample{Costs: costs, Times: times, Spent: money.Dollar, Cap: money.Dollar}); f.Bound != money.Dollar {
+	if f, _ = Of(admission.Sample{Costs: costs, Times: times, Spent: money.Dollar, Cap: money.Dollar}); f.Bound != money.Dollar {
 		t.Errorf("bound %v of jobs that have all finished", f.Bound)
 	}
 }
@@ -118,7 +119,7 @@ func TestAForecastNeedsTenJobsAndIsWithinTheirLimits(t *testing.T) {
 func TestTheBoundIsBetweenTheCostAndTheLimits(t *testing.T) {
 	random := nightly.Random(t)
 	for range 500 {
-		n, rest := Least+random.IntN(50), random.IntN(50)
+		n, rest := least+random.IntN(50), random.IntN(50)
 		costs := make([]money.USD, n)
 		for i := range costs {
 			costs[i] = money.USD(random.Int64N(int64(money.Dollar) + 1))
@@ -126,7 +127,7 @@ func TestTheBoundIsBetweenTheCostAndTheLimits(t *testing.T) {
 				costs[i] = money.Dollar * money.USD(random.IntN(2))
 			}
 		}
-		f, _ := Of(Sample{Costs: costs, Rest: rest, Spent: sum(costs), Cap: money.Dollar, Jobs: 1})
+		f, _ := Of(admission.Sample{Costs: costs, Rest: rest, Spent: sum(costs), Cap: money.Dollar, Jobs: 1})
 		if f.Bound < sum(costs) || f.Bound > sum(costs)+money.Dollar*money.USD(rest)+1000 {
 			t.Errorf("%d jobs for $%v, %d remain: bound $%v", n, sum(costs), rest, f.Bound)
 		}

@@ -159,5 +159,5 @@ func open(ctx context.Context, w world.World, plan *tasks.Plan, saved *savedRuns
 		}
 		h.Pulls(pulls)
 	}
-	return rollout.New(plan, h, w.Now), nil
+	return rollout.New(plan, h, w.Now, w.Forecast), nil
 }

@@ -39,7 +39,7 @@ type Outlook struct {
 	Waves    []admission.WaveState // nil without a rollout
 	Next     *tasks.Plan           // with the jobs of the next run; all of them without a rollout
 	Rollout  *event.Rollout        // what decides about the next run; nil without a rollout
-	Forecast *event.Forecast       // of all jobs that have not finished
+	Forecast *event.Forecast       // of all jobs that have not finished; nil if nothing is forecast
 }
 
 // WithRollouts returns the code of rollouts, and refuses a plan that needs it if the program was built without.

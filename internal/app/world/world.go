@@ -12,6 +12,7 @@ import (
 
 	"github.com/millhand/millhand/internal/proc/clock"
 	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/runner/admission"
 )
 
 // World is the environment of a command: streams, variables and the clock.
@@ -34,6 +35,8 @@ type World struct {
 	PullTexts func(files fs.FS, r *report.Report) (of func(job string) string)
 	// Rollouts finds which jobs of a rollout are next; nil refuses manifests with one.
 	Rollouts Rollouts
+	// Forecast estimates what jobs of rollouts cost; nil estimates nothing, and a rollout that advances by it waits.
+	Forecast admission.Forecast
 	// Version is that of the program; empty in tests.
 	Version string
 }

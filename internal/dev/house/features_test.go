@@ -22,8 +22,7 @@ type feature struct {
 	users       string   // the feature that uses this one, and is deleted with it; "" for none
 }
 
-// features lists the features beside the mission that hold this. Those that are missing are still known to the
-// packages that they serve: forecast and waves. Of evidence, the verification is a feature: the seal is a file that
+// features lists the features beside the mission. Of evidence, the verification is a feature: the seal is a file that
 // a run writes, as its reports are. A feature may leave its keys in manifests, its events, its fields of the report and
 // the variables of its texts; the code that does its work is deleted.
 func features() map[string]feature {
@@ -32,8 +31,10 @@ func features() map[string]feature {
 		"doctor":   {dirs: []string{"internal/app/doctor"}, files: []string{"internal/command/doctor*.go"}, lines: []string{"doctorCommand("}},
 		"evidence": {dirs: []string{"internal/app/audit"}, files: []string{"internal/command/verifyreport.go"}, lines: []string{"verifyReportCommand("}},
 		"follow":   {dirs: []string{"internal/app/follow"}, files: []string{"internal/command/follow.go"}, lines: []string{"followCommand("}},
+		"forecast": {dirs: []string{"internal/app/forecast"}, lines: []string{"forecast.Estimate"}},
 		"patterns": {dirs: []string{"internal/app/patterns"}, files: []string{"internal/command/patterns.go"}, lines: []string{"patternsCommand(", "compared.PullTexts"}, users: "distill"},
 		"queue":    {dirs: []string{"internal/app/queue"}, files: []string{"internal/command/queue*.go", "internal/command/worker.go"}, lines: []string{"queueCommand(", "workerCommand("}},
+		"waves":    {dirs: []string{"internal/app/waves"}, lines: []string{"waves.Rollouts"}},
 	}
 }
 

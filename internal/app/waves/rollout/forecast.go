@@ -5,26 +5,35 @@ import (
 	"sort"
 	"time"
 
-	"github.com/millhand/millhand/internal/app/forecast"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/runner/admission"
 	"github.com/millhand/millhand/tasks"
 )
 
-// Forecast returns what the jobs that have not finished are expected to cost.
+// Forecast returns what the jobs that have not finished are expected to cost; nil if nothing estimates it.
 func (r *Rollout) Forecast() *event.Forecast {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.forecast()
+	f, _ := r.forecast()
+	return f
 }
 
-// forecast is made from the finished jobs, except canaries, which are no random sample.
-func (r *Rollout) forecast() *event.Forecast {
+// forecast returns what is expected, and what is missing for a bound.
+func (r *Rollout) forecast() (f *event.Forecast, lacks string) {
+	if r.estimate == nil {
+		return nil, "this program was built without forecasts"
+	}
+	return r.estimate(r.sample())
+}
+
+// sample has the finished jobs, except canaries, which are no random sample.
+func (r *Rollout) sample() admission.Sample {
 	type finished struct {
 		digest string
 		job    tasks.Job
 	}
 	var sample []finished
-	s := forecast.Sample{Spent: r.history.spent, Jobs: r.parallel}
+	s := admission.Sample{Spent: r.history.spent, Jobs: r.parallel}
 	capped := true
 	for i, w := range r.waves {
 		for _, j := range w.Jobs {
@@ -54,13 +63,5 @@ func (r *Rollout) forecast() *event.Forecast {
 		}
 		s.Costs, s.Times = append(s.Costs, cost), append(s.Times, time.Duration(end.ElapsedMS)*time.Millisecond)
 	}
-	out := &event.Forecast{Sample: len(sample), Rest: s.Rest, Confidence: forecast.Confidence}
-	if f, ok := forecast.Of(s); ok {
-		ms := f.Time.Milliseconds()
-		out.CostUSD, out.ElapsedMS = &f.Rest, &ms
-		if s.Cap > 0 {
-			out.BoundUSD = &f.Bound
-		}
-	}
-	return out
+	return s
 }

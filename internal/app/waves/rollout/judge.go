@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millhand/millhand/internal/app/forecast"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/tasks"
@@ -112,12 +111,12 @@ func (r *Rollout) conditions(wave int) []event.Condition {
 		add("merged", fmt.Sprint(need.Merged), r.fromForge(fmt.Sprintf("%d of %d", f.merged, f.pulls)), f.merged >= merged)
 	}
 	if need.Forecast > 0 {
-		c := r.forecast()
+		f, lacks := r.forecast()
 		switch {
-		case c.BoundUSD == nil:
-			add("forecast", dollars(need.Forecast), fmt.Sprintf("unknown: %d of at least %d jobs have finished", c.Sample, forecast.Least), true)
+		case f == nil || f.BoundUSD == nil: // too early, unless nothing will ever know
+			add("forecast", dollars(need.Forecast), "unknown: "+lacks, f != nil)
 		default:
-			add("forecast", dollars(need.Forecast), dollars(*c.BoundUSD), *c.BoundUSD <= need.Forecast)
+			add("forecast", dollars(need.Forecast), dollars(*f.BoundUSD), *f.BoundUSD <= need.Forecast)
 		}
 	}
 	return all
@@ -212,7 +211,7 @@ func (r *Rollout) report() *event.Rollout {
 			at.Conditions = r.conditions(r.current)
 		}
 	}
-	if f := r.forecast(); f.Rest > 0 {
+	if f, _ := r.forecast(); f != nil && f.Rest > 0 {
 		at.Forecast = f
 	}
 	return at

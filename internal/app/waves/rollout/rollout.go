@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/runner/admission"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -18,6 +19,7 @@ type Rollout struct {
 	waves    []Wave
 	total    int
 	now      func() time.Time
+	estimate admission.Forecast // nil: nothing is forecast
 
 	mu       sync.Mutex
 	history  *History
@@ -44,9 +46,10 @@ const (
 )
 
 // New returns the rollout of a plan, and decides what its next run does. A plan without a
-// rollout has one wave.
-func New(plan *tasks.Plan, h *History, now func() time.Time) *Rollout {
-	r := &Rollout{name: plan.Name, parallel: plan.Parallel, history: h, now: now, total: len(plan.Jobs), reserved: map[string]bool{}, selected: map[string]bool{}, skipped: map[string]bool{}}
+// rollout has one wave. Without estimate, nothing is forecast.
+func New(plan *tasks.Plan, h *History, now func() time.Time, estimate admission.Forecast) *Rollout {
+	r := &Rollout{name: plan.Name, parallel: plan.Parallel, history: h, now: now, estimate: estimate, total: len(plan.Jobs)}
+	r.reserved, r.selected, r.skipped = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	if plan.Rollout != nil {
 		r.spec = *plan.Rollout
 	}

@@ -6,8 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/forecast"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/runner/admission"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -17,14 +19,18 @@ type field struct {
 	plan    tasks.Plan
 	now     time.Time
 	history *History
+
+	estimate admission.Forecast
 }
 
 func newField(t *testing.T, spec tasks.Rollout, all []tasks.Job) *field {
 	t.Helper()
-	return &field{t: t, plan: tasks.Plan{Name: "fleet", Jobs: all, Parallel: 1, Rollout: &spec}, now: time.Unix(2e9, 0), history: &History{}}
+	return &field{t: t, plan: tasks.Plan{Name: "fleet", Jobs: all, Parallel: 1, Rollout: &spec}, now: time.Unix(2e9, 0), history: &History{}, estimate: forecast.Estimate}
 }
 
-func (f *field) open() *Rollout { return New(&f.plan, f.history, func() time.Time { return f.now }) }
+func (f *field) open() *Rollout {
+	return New(&f.plan, f.history, func() time.Time { return f.now }, f.estimate)
+}
 
 // run runs the next wave as a runner does, one job after the other, and returns a line: the
 // ended jobs, the outcome, the exit code and what decided.
@@ -266,6 +272,18 @@ func TestForecastOfWaves(t *testing.T) {
 	}
 }
 
+// What can't be estimated is no reason to go on.
+func TestRolloutThatAdvancesByAForecastWaitsWithoutOne(t *testing.T) {
+	spec := waves()
+	spec.Advance.Forecast = 10 * money.Dollar
+	f := newField(t, spec, jobs(40))
+	f.estimate = nil
+	f.expect(pass, "10 of wave 1/3: waiting 0 advance.forecast unknown: this program was built without forecasts", "0 of wave 1/3: waiting 0 advance.forecast unknown: this program was built without forecasts")
+	if got := f.open().Forecast(); got != nil {
+		t.Errorf("%+v", got)
+	}
+}
+
 // A resumed run executes only its own jobs, after its earlier events.
 func TestAResumedRunExecutesOnlyItsOwnJobs(t *testing.T) {
 	f := newField(t, waves(), jobs(20))
@@ -276,7 +294,7 @@ func TestAResumedRunExecutesOnlyItsOwnJobs(t *testing.T) {
 			ids = append(ids, event.PlannedJob{ID: j.ID, Hash: j.Hash})
 		}
 	}
-	again := New(&f.plan, &History{}, time.Now)
+	again := New(&f.plan, &History{}, time.Now, forecast.Estimate)
 	again.Resume(ids)
 	again.Emit(event.Event{Type: event.RunStarted, Run: &event.Run{Jobs: ids}})
 	for _, j := range ids {
@@ -294,7 +312,7 @@ func TestAResumedRunExecutesOnlyItsOwnJobs(t *testing.T) {
 // BenchmarkAdmit starts and ends a job of a wave of 5,000.
 func BenchmarkAdmit(b *testing.B) {
 	all := jobs(5000, pulling)
-	r := New(&tasks.Plan{Name: "fleet", Jobs: all, Parallel: 8, Rollout: &tasks.Rollout{MaxOpen: 8, Stop: tasks.StopLoss{Failed: 3000}}}, &History{}, time.Now)
+	r := New(&tasks.Plan{Name: "fleet", Jobs: all, Parallel: 8, Rollout: &tasks.Rollout{MaxOpen: 8, Stop: tasks.StopLoss{Failed: 3000}}}, &History{}, time.Now, forecast.Estimate)
 	i := 0
 	for b.Loop() {
 		j := all[i%len(all)]
