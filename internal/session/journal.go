@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/journal"
@@ -40,26 +39,22 @@ func rewrote(to *journal.Writer, before, messages []model.Message) {
 
 // checkpoints saves the workspace between turns.
 type checkpoints struct {
-	saving  sync.WaitGroup
 	unsaved bool // the workspace may differ from the last checkpoint
 }
 
 // endTurn journals the end of a turn, with the state of the workspace if the calls could
-// have changed it. That is saved while the model responds. A turn whose state could not be
+// have changed it. That is saved before the next request is sent: whenever the process is killed, a resumed session
+// repeats the calls of a turn or continues after it, and no response was received meanwhile. A turn whose state could not be
 // saved is not journaled: a resumed session repeats it.
 func (p *checkpoints) endTurn(ctx context.Context, c Config, ended journal.Turn, calls []model.ToolCall) {
-	p.saving.Wait()
 	changes := func(call model.ToolCall) bool { return !c.Tools.ReadOnly(call.Name) }
-	if p.unsaved = p.unsaved || slices.ContainsFunc(calls, changes); c.Checkpoint == nil || !p.unsaved {
-		c.Journal.Turn(ended)
-		return
-	}
-	p.saving.Go(func() {
-		if ended.Tree = c.Checkpoint(context.WithoutCancel(ctx)); ended.Tree != "" {
-			p.unsaved = false
-			c.Journal.Turn(ended)
+	if p.unsaved = p.unsaved || slices.ContainsFunc(calls, changes); p.unsaved && c.Checkpoint != nil {
+		if ended.Tree = c.Checkpoint(context.WithoutCancel(ctx)); ended.Tree == "" {
+			return
 		}
-	})
+		p.unsaved = false
+	}
+	c.Journal.Turn(ended)
 }
 
 // resumed is a response that an earlier process received and did not complete.

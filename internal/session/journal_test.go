@@ -2,7 +2,10 @@ package session
 
 import (
 	"bytes"
+	"context"
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -68,6 +71,65 @@ func TestTheJournalHasTheConversation(t *testing.T) {
 	}
 	if len(state.Turns) != 2 || state.Turns[0].After != "m3" || state.Turns[1].After != "m4" {
 		t.Errorf("turns: %+v", state.Turns)
+	}
+}
+
+// TestNoRequestIsSentBeforeTheFilesAreSaved saves the files of a turn for a long time: a kill meanwhile loses no response.
+func TestNoRequestIsSentBeforeTheFilesAreSaved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var file bytes.Buffer
+		var order []string
+		s := setUp(t, "edit", writeAndEnd, func(c *Config) {
+			c.Journal = journaled(t, &file)
+			c.Emit = func(e event.Event) {
+				if e.Turn != nil {
+					order = append(order, string(e.Type))
+				}
+			}
+			c.Checkpoint = func(context.Context) string {
+				time.Sleep(time.Hour)
+				order = append(order, "saved")
+				return "tree"
+			}
+		})
+		if end := s.Run(t.Context(), "go"); !end.Done() {
+			t.Fatalf("end: %+v", end)
+		}
+		if want := []string{"turn.started", "saved", "turn.ended", "turn.started", "turn.ended"}; !slices.Equal(order, want) {
+			t.Errorf("%q", order)
+		}
+		if turns := saved(t, &file).Turns; len(turns) != 2 || turns[0].Tree != "tree" || turns[1].Tree != "" {
+			t.Errorf("turns: %+v", turns)
+		}
+	})
+}
+
+// TestATurnWhoseFilesAreNotSavedIsNotJournaled fails to save the files of the first turn: those of the second have both.
+func TestATurnWhoseFilesAreNotSavedIsNotJournaled(t *testing.T) {
+	var file bytes.Buffer
+	trees := []string{"", "tree"}
+	s := setUp(t, "edit", `
+  - text: I write.
+    calls: [{tool: write, args: {filePath: new, content: one}}]
+  - text: I read.
+    calls: [{tool: read, args: {filePath: new}}]
+  - text: I read again.
+    calls: [{tool: read, args: {filePath: new}}]
+  - text: Done.
+`, func(c *Config) {
+		c.Journal = journaled(t, &file)
+		c.Checkpoint = func(context.Context) string {
+			tree := trees[0] // fails if there is a third save
+			trees = trees[1:]
+			return tree
+		}
+	})
+	if end := s.Run(t.Context(), "go"); !end.Done() {
+		t.Fatalf("end: %+v", end)
+	}
+	turns := saved(t, &file).Turns
+	if len(turns) != 3 || turns[0].Number != 2 || turns[0].Tree != "tree" || turns[1].Tree != "" || len(trees) != 0 {
+		t.Errorf("turns: %+v", turns)
 	}
 }
 

@@ -57,8 +57,7 @@ type Config struct {
 	// it was started again.
 	FirstTurn int
 	// Checkpoint saves the workspace after a turn whose calls could have changed it, and
-	// returns its tree, "" if that failed. It runs while the model responds, but never beside
-	// calls. It may be nil.
+	// returns its tree, "" if that failed. No request is sent and no call runs meanwhile. It may be nil.
 	Checkpoint func(context.Context) string
 	Emit       func(event.Event)
 	Now        func() time.Time
@@ -167,7 +166,6 @@ func (s *Session) Run(ctx context.Context, prompt string) End {
 func (s *Session) Continue(ctx context.Context) End {
 	s.start()
 	s.final, s.repeats = completion{}, repeats{}
-	defer s.turns.saving.Wait()
 	defer s.cfg.Budget.Release()
 	for {
 		end := s.exceeded(ctx)

@@ -59,7 +59,6 @@ func (s *Session) handle(ctx context.Context, resp model.Response, turn int) *En
 		return s.completed(resp)
 	}
 	s.cut, s.final.text, s.final.truncated = truncatedCall(resp), "", 0
-	s.turns.saving.Wait()
 	results := s.runCalls(ctx, turn, resp.Calls)
 	if ctx.Err() != nil { // the results are of an interruption: a resumed session repeats the calls
 		return Ended(ctx)

@@ -81,8 +81,7 @@ func (b *bulk) points(name string) []string {
 	return strings.Split(string(bytes.TrimSpace(data)), "\n")
 }
 
-// killAt kills the next process of the run at a point, and returns how many requests that has interrupted: their responses were not saved,
-// or the files of the turn before them, whose calls are repeated, were still being saved.
+// killAt kills the next process of the run at a point, and returns how many requests that has interrupted: their responses were not saved.
 func (b *bulk) killAt(name string, point int) (interrupted int) {
 	b.t.Helper()
 	code := b.ended(b.recording(name), killVariable+"="+when(point, 0, anyPoint))
@@ -102,7 +101,7 @@ func (b *bulk) killAt(name string, point int) (interrupted int) {
 		}
 		return len(passed)
 	}
-	if last("request.before") < last("journal.after message") || last("snapshot.before") < last("journal.after turn") {
+	if last("request.before") < last("journal.after message") {
 		return 1
 	}
 	return 0
