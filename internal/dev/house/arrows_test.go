@@ -1,0 +1,145 @@
+package house
+
+import (
+	"go/types"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// acceptedArrows lists the types whose fields may be arrows back, with reasons: at most five.
+func acceptedArrows() map[string]string {
+	return map[string]string{
+		"internal/money.Ledger": "a budget that several machines share is in the queue, and a budget knows no queue",
+	}
+}
+
+// moreArrows lists the other arrows of now. It may only shrink.
+func moreArrows() []string {
+	return strings.Fields(`
+		internal/app/audit/verification.Options.Envelope internal/app/audit/verification.Options.Signer
+		internal/app/audit/verification.Repo.Has internal/app/audit/verification.Repo.Since
+		internal/app/queue.Claims.accept internal/app/queue.Claims.has
+		internal/app/runs.Delivery.Record internal/rundir.Dir.copy internal/rundir.EventLog.copy
+		internal/app/world.World.PullTexts
+		internal/ecosystem.Artifacts.Has
+		internal/extension.Config.Taken internal/extension.LanguageConfig.Found internal/extension.Scripts.Launch
+		internal/extension/hook.Config.Watch internal/extension/jshost.Config.Start internal/extension/mcp.Config.Start
+		internal/extension/lsp.Config.Read internal/extension/lsp.Config.Start
+		internal/extension/lsp.Text.Line internal/extension/lsp.Text.Name
+		internal/forge.NewCommit.Tip internal/forge.Options.Permissions internal/forge.Options.Token
+		internal/gitops/content.Filters.Clean internal/gitops/ignore.Tree.Tracked internal/gitops/state.Checkpoints.Secret
+		internal/model/openai.Dialect.Schema internal/model/opened.Conversation.Price internal/money.Budget.price
+		internal/proc.Command.Monitor internal/proc.Confined.Note
+		internal/rundir.Evidence.Envelope internal/rundir.Evidence.Sign
+		internal/session.Config.Checkpoint internal/session.Config.JobLimits
+		runner/agent.Equipment.Facts runner/agent.Equipment.OpenModel
+		runner/preflight.Options.Forge runner/savedjob.Run.Forge
+		runner/publish.Signing.Check runner/publish.Signing.Made runner/publish.Signing.New
+		tasks.Options.Known
+		tools.Env.Complete tools.Env.Nested tools.Registry.source
+		tools/language.Servers.Edit tools/language.Servers.Query
+		tools/tool.Hook.Ask tools/tool.Hook.Environ
+		tools/untrusted.Reader.Turn
+		tools/web.Client.Redirect`)
+}
+
+// TestNothingBelowCallsBack finds the arrows back: function fields of exported types, and interfaces, whose only implementation is
+// above, in a package that imports the one with the field or is in a wing above it. The package below then needs
+// the one above to do its work, as if it imported it. No arrow is
+//   - a notification: a function without results that gets values; what its package does next does not depend on it;
+//   - a function with a second implementation: the package serves several callers, or has a default;
+//   - a function of the standard library, such as os.Getenv, or of a package that is not above.
+func TestNothingBelowCallsBack(t *testing.T) {
+	if len(acceptedArrows()) > 5 {
+		t.Error("more than five types are accepted")
+	}
+	found, accepted, more := loadProduct(t).arrows(t), map[string]bool{}, map[string]bool{}
+	for _, name := range moreArrows() {
+		more[name] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		t.Logf("%s <- %s", name, found[name])
+		owner := strings.TrimSuffix(name, path.Ext(name))
+		if _, ok := acceptedArrows()[owner]; ok {
+			accepted[owner] = true
+		} else if !more[name] {
+			t.Errorf("%s is implemented only above, by %s: return a value for it to act on, pass what it needs, or move the code", name, found[name])
+		}
+	}
+	for owner := range acceptedArrows() {
+		if !accepted[owner] {
+			t.Errorf("%s is accepted, and no arrow", owner)
+		}
+	}
+	for name := range more {
+		if found[name] == "" {
+			t.Errorf("%s is listed, and no arrow: remove it", name)
+		}
+	}
+}
+
+// arrows returns the packages above that implement fields and interfaces, by their names.
+func (p *product) arrows(t *testing.T) map[string]string {
+	t.Helper()
+	level, flow, found := wings(t), newFlow(p), map[string]string{}
+	for _, pkg := range p.packages {
+		for _, owner := range pkg.typeNames() {
+			name := pkg.dir + "." + owner.Name()
+			var by []string
+			switch u := owner.Type().Underlying().(type) {
+			case *types.Interface:
+				if by = p.implementers(u); len(by) == 1 && p.isAbove(level, by[0], pkg) {
+					found[name+".methods"] = by[0]
+				}
+			case *types.Struct:
+				for v := range u.Fields() {
+					if !owner.Exported() || !hasFunctions(v.Type()) || isNotification(v.Type()) {
+						continue
+					}
+					if by = flow.implementations(v); len(by) == 1 && p.isAbove(level, by[0], pkg) {
+						found[name+"."+v.Name()] = by[0]
+					}
+				}
+			}
+		}
+	}
+	return found
+}
+
+// isAbove reports whether the package with an implementation imports another one, or is in a wing above it.
+func (p *product) isAbove(level map[string]int, dir string, pkg *checkedPackage) bool {
+	own, _ := levelOf(level, pkg.dir)
+	theirs, ok := levelOf(level, dir)
+	return ok && (theirs < own || p.byPath[module+"/"+dir].below[pkg.types.Path()])
+}
+
+// implementers returns the packages of the types of the product that have the methods of an interface, one for each.
+func (p *product) implementers(iface *types.Interface) []string {
+	var all []string
+	for _, pkg := range p.packages {
+		for _, name := range pkg.typeNames() {
+			if iface.NumMethods() > 0 && !types.IsInterface(name.Type()) && types.Implements(types.NewPointer(name.Type()), iface) {
+				all = append(all, pkg.dir)
+			}
+		}
+	}
+	return all
+}
+
+// isNotification reports whether a function returns nothing, and gets nothing to write a result to.
+func isNotification(t types.Type) bool {
+	s, ok := t.Underlying().(*types.Signature)
+	if !ok || s.Results().Len() > 0 {
+		return false
+	}
+	for param := range s.Params().Variables() {
+		switch param.Type().Underlying().(type) {
+		case *types.Pointer, *types.Map, *types.Chan, *types.Signature:
+			return false
+		}
+	}
+	return true
+}
