@@ -22,7 +22,6 @@ import (
 	"github.com/millhand/millhand/internal/gitops/signing"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/text/printable"
-	"github.com/millhand/millhand/report/evidence"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -41,21 +40,23 @@ func Verify(ctx context.Context, w world.World, given Options) error {
 		return fault.New(event.ExitUsage, "open the report directory: %w", err)
 	}
 	defer root.Close()
-	o := verification.Options{Files: root.FS(), Version: w.Version, Formats: rundir.Formats(root.FS()), MustSign: given.Signers != ""}
-	if o.Signer, err = signerOf(given.Signers); err != nil {
+	allowed, err := allowedSigners(given.Signers)
+	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)
 	}
-	o.Envelope = func(envelope, message, signature []byte) error {
-		return signing.VerifyEnvelope(envelope, evidence.PayloadType, message, signature)
-	}
-	for _, name := range given.Repos {
-		repo, err := evidenceRepo(ctx, w, name)
-		if err != nil {
+	repos := make([]*gitops.Repo, len(given.Repos))
+	for i, name := range given.Repos {
+		if repos[i], err = openOrFetch(ctx, w, name); err != nil {
 			return fault.New(event.ExitUsage, "--repo %s: %w", name, err)
 		}
-		o.Repos = append(o.Repos, repo)
 	}
-	result := verification.Verify(o)
+	v := verification.Verify(verification.Options{Files: root.FS(), Version: w.Version, Formats: rundir.Formats(root.FS()), Signers: allowed})
+	if since, ok := v.Since(); ok {
+		for i, repo := range repos {
+			v.Compare(commitsOf(ctx, given.Repos[i], repo, since, v.Commits()))
+		}
+	}
+	result := v.Result()
 	if given.JSON {
 		err = printable.WriteJSON(w.Out, result)
 	} else {
@@ -81,40 +82,33 @@ func printVerified(w world.World, r verification.Result) {
 	}
 }
 
-// signerOf returns the check of signatures with a file of allowed signers; "" allows every key.
-func signerOf(file string) (func(message, signature []byte, at time.Time) (string, error), error) {
-	var allowed *signing.AllowedSigners
-	if file != "" {
-		text, err := os.ReadFile(file)
-		if err == nil {
-			allowed, err = signing.ParseAllowedSigners(text)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("--allowed-signers %s: %w", file, err)
+// allowedSigners reads a file of allowed signers; nil without one, which allows every key.
+func allowedSigners(file string) (*signing.AllowedSigners, error) {
+	if file == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(file)
+	if err == nil {
+		var allowed *signing.AllowedSigners
+		if allowed, err = signing.ParseAllowedSigners(text); err == nil {
+			return allowed, nil
 		}
 	}
-	return func(message, signature []byte, at time.Time) (string, error) {
-		who, err := signing.VerifySSH(evidence.Namespace, message, signature, allowed, at)
-		if who.Principal == "" {
-			return "the key " + who.Key, err
-		}
-		return who.Principal + ", with the key " + who.Key, err
-	}, nil
+	return nil, fmt.Errorf("--allowed-signers %s: %w", file, err)
 }
 
-// evidenceRepo opens a repository, or fetches it into the mirror that runs use, too.
-func evidenceRepo(ctx context.Context, w world.World, name string) (verification.Repo, error) {
-	repo, err := openOrFetch(ctx, w, name)
-	if err != nil {
-		return verification.Repo{}, err
+// commitsOf reads the commits of a repository since a time, and which ones of a run it has.
+func commitsOf(ctx context.Context, name string, repo *gitops.Repo, since time.Time, run []string) verification.Repo {
+	r := verification.Repo{Name: name, Has: map[string]bool{}}
+	for _, commit := range run {
+		_, err := repo.Message(commit)
+		r.Has[commit] = err == nil
 	}
-	return verification.Repo{
-		Name:  name,
-		Has:   func(commit string) bool { _, err := repo.Message(commit); return err == nil },
-		Since: func(t time.Time) (map[string]string, error) { return gitops.Since(ctx, repo, t) },
-	}, nil
+	r.Messages, r.Err = gitops.Since(ctx, repo, since)
+	return r
 }
 
+// openOrFetch opens a repository, or fetches it into the mirror that runs use, too.
 func openOrFetch(ctx context.Context, w world.World, name string) (*gitops.Repo, error) {
 	if st, err := os.Stat(name); err == nil && st.IsDir() {
 		git, err := gitdir.OpenAt(name, w.GitEnv()) // bare or not

@@ -19,8 +19,6 @@ func acceptedArrows() map[string]string {
 // moreArrows lists the other arrows of now. It may only shrink.
 func moreArrows() []string {
 	return strings.Fields(`
-		internal/app/audit/verification.Options.Envelope internal/app/audit/verification.Options.Signer
-		internal/app/audit/verification.Repo.Has internal/app/audit/verification.Repo.Since
 		internal/app/queue.Claims.accept internal/app/queue.Claims.has
 		internal/app/runs.Delivery.Record internal/rundir.Dir.copy internal/rundir.EventLog.copy
 		internal/app/world.World.PullTexts

@@ -9,18 +9,17 @@ import (
 	"github.com/millhand/millhand/report/evidence"
 )
 
-// Repo is a repository that may have commits of a run.
+// Repo is what a repository that may have commits of a run has of them.
 type Repo struct {
 	Name string
-	// Has reports whether the repository has a commit, on a branch or not.
-	Has func(commit string) bool
-	// Since returns the messages of the commits on branches and tags that are not older than a
-	// time, by their hashes.
-	Since func(time.Time) (map[string]string, error)
+	// Messages are those of the commits on branches and tags that are not older than [Verification.Since], by hash.
+	Messages map[string]string
+	Has      map[string]bool // the commits of [Verification.Commits] that exist, on a branch or not
+	Err      error           // why they could not be read
 }
 
 // checkTrailers checks that the trailers of commits name events of their jobs before them.
-func (v *verifier) checkTrailers() {
+func (v *Verification) checkTrailers() {
 	before, n := len(v.result.Problems), 0
 	for _, c := range v.made {
 		t := evidence.MakerOf(c.Message)
@@ -48,14 +47,35 @@ func (v *verifier) checkTrailers() {
 // clockSkew is how much older than the start of a run its commits may be.
 const clockSkew = 24 * time.Hour
 
-// checkRepo compares the commits of a repository with the events.
-func (v *verifier) checkRepo(r Repo) {
-	before, rep := len(v.result.Problems), v.report
-	there, err := r.Since(rep.Run.StartedAt.Add(-clockSkew))
-	if err != nil {
-		v.problem(r.Name, 0, "%v", err)
+// Since returns the time before which the run made no commits, false if the events are not those of a run.
+func (v *Verification) Since() (time.Time, bool) {
+	if v.report == nil {
+		return time.Time{}, false
+	}
+	return v.report.Run.StartedAt.Add(-clockSkew), true
+}
+
+// Commits returns the commits of the jobs and their bases: a repository that has none is not of the run.
+func (v *Verification) Commits() (all []string) {
+	for _, j := range v.report.Jobs {
+		if j.Commit != nil {
+			all = append(all, j.Commit.Hash)
+			if j.Base != nil {
+				all = append(all, j.Base.Commit)
+			}
+		}
+	}
+	return all
+}
+
+// Compare compares the commits of a repository with the events.
+func (v *Verification) Compare(r Repo) {
+	v.repos++
+	if r.Err != nil {
+		v.problem(r.Name, 0, "%v", r.Err)
 		return
 	}
+	before, rep, there := len(v.result.Problems), v.report, r.Messages
 	made := map[string]string{}
 	for _, c := range v.made {
 		made[c.Hash] = c.job
@@ -66,7 +86,7 @@ func (v *verifier) checkRepo(r Repo) {
 	unknown := v.unknown(there, made)
 	n, expected := 0, 0
 	for _, j := range rep.Jobs {
-		if j.Commit == nil || !r.Has(j.Commit.Hash) && (j.Base == nil || !r.Has(j.Base.Commit)) {
+		if j.Commit == nil || !r.Has[j.Commit.Hash] && (j.Base == nil || !r.Has[j.Base.Commit]) {
 			continue // of another repository
 		}
 		expected++
@@ -98,7 +118,7 @@ func (v *verifier) checkRepo(r Repo) {
 
 // unknown returns a commit with the trailers of the run that it has not made, for each job that
 // they name.
-func (v *verifier) unknown(there, made map[string]string) map[string]string {
+func (v *Verification) unknown(there, made map[string]string) map[string]string {
 	found := map[string]string{}
 	for _, hash := range slices.Sorted(maps.Keys(there)) {
 		if t := evidence.MakerOf(there[hash]); t.Run == v.run.ID && t.Hash != "" && made[hash] == "" {

@@ -167,24 +167,22 @@ func (r ran) load(tb testing.TB, files fs.FS) {
 	}
 }
 
-// repo is the repository with the commits.
+// repo is the repository with the commits, and with their base.
 func (r ran) repo() verification.Repo {
-	return verification.Repo{
-		Name: "shop", Has: func(commit string) bool { return r.commits[commit] != "" || strings.HasPrefix(commit, "000") },
-		Since: func(time.Time) (map[string]string, error) { return r.commits, nil },
+	repo := verification.Repo{Name: "shop", Messages: r.commits, Has: map[string]bool{strings.Repeat("0", 39) + "1": true}}
+	for commit := range r.commits {
+		repo.Has[commit] = true
 	}
+	return repo
 }
 
 // verify verifies files with the signers that are allowed, which may be nil, and repositories.
 func verify(files fs.FS, allowed *signing.AllowedSigners, repos ...verification.Repo) verification.Result {
-	return verification.Verify(verification.Options{
-		Files: files, Version: "1.0.0", Formats: rundir.Formats(files), Repos: repos, MustSign: allowed != nil,
-		Envelope: func(envelope, message, signature []byte) error {
-			return signing.VerifyEnvelope(envelope, evidence.PayloadType, message, signature)
-		},
-		Signer: func(message, signature []byte, at time.Time) (string, error) {
-			who, err := signing.VerifySSH(evidence.Namespace, message, signature, allowed, at)
-			return who.Principal, err
-		},
-	})
+	v := verification.Verify(verification.Options{Files: files, Version: "1.0.0", Formats: rundir.Formats(files), Signers: allowed})
+	if _, ok := v.Since(); ok {
+		for _, r := range repos {
+			v.Compare(r)
+		}
+	}
+	return v.Result()
 }

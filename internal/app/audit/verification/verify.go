@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/gitops/signing"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/report/evidence"
 )
@@ -24,13 +25,8 @@ type Options struct {
 	Files   fs.FS
 	Version string                                           // of this program
 	Formats map[string]func(io.Writer, *report.Report) error // of the reports, by file
-	Repos   []Repo                                           // that have commits of the run
-	// Signer checks a signature that was made at a time, and returns who made it.
-	Signer func(message, signature []byte, at time.Time) (string, error)
-	// Envelope checks an envelope of a message by the key of its signature.
-	Envelope func(envelope, message, signature []byte) error
-	// MustSign is set if the signers are known: then the signature must exist.
-	MustSign bool
+	// Signers are the keys that may have signed, nil for every key. If they are known, the signature must exist.
+	Signers *signing.AllowedSigners
 }
 
 // Problem is one thing that is wrong.
@@ -59,10 +55,11 @@ type Result struct {
 // maxProblems is the maximum number of problems of one kind that are listed.
 const maxProblems = 20
 
-// verifier is a verification that is in progress.
-type verifier struct {
-	Options
-	result Result
+// Verification is a verification that is in progress.
+type Verification struct {
+	options Options
+	result  Result
+	repos   int
 
 	run    *event.Run // the last start
 	report *report.Report
@@ -83,38 +80,41 @@ type madeCommit struct {
 }
 
 // Verify verifies a report directory. It reads all of its files.
-func Verify(o Options) Result {
-	v := &verifier{Options: o, lines: map[string]int{}, jobs: map[string]string{}, result: Result{Problems: []Problem{}, Verified: []string{}, Notes: []string{}}}
+func Verify(o Options) *Verification {
+	v := &Verification{options: o, lines: map[string]int{}, jobs: map[string]string{}, result: Result{Problems: []Problem{}, Verified: []string{}, Notes: []string{}}}
 	if !v.readEvents() {
-		return v.result
+		return v
 	}
 	v.checkSeal()
 	v.checkFiles()
 	v.checkReports()
 	v.checkStatement()
 	v.checkTrailers()
-	for _, r := range o.Repos {
-		v.checkRepo(r)
-	}
-	if v.seal.Sign == "none" && !v.MustSign && len(o.Repos) == 0 {
-		v.note("nothing outside of the directory was compared: whoever can write there could have made all of it (use --repo, a signature, or an attestation of " + evidence.StatementFile + ")")
-	}
-	return v.result
+	return v
 }
 
-func (v *verifier) problem(file string, line int, format string, args ...any) {
+// Result returns what was found, also in the repositories that were compared.
+func (v *Verification) Result() Result {
+	result := v.result
+	if v.report != nil && v.seal.Sign == "none" && v.options.Signers == nil && v.repos == 0 {
+		result.Notes = append(result.Notes, "nothing outside of the directory was compared: whoever can write there could have made all of it (use --repo, a signature, or an attestation of "+evidence.StatementFile+")")
+	}
+	return result
+}
+
+func (v *Verification) problem(file string, line int, format string, args ...any) {
 	v.result.Problems = append(v.result.Problems, Problem{file, line, fmt.Sprintf(format, args...)})
 }
 
-func (v *verifier) verified(format string, args ...any) {
+func (v *Verification) verified(format string, args ...any) {
 	v.result.Verified = append(v.result.Verified, fmt.Sprintf(format, args...))
 }
 
-func (v *verifier) note(text string) { v.result.Notes = append(v.result.Notes, text) }
+func (v *Verification) note(text string) { v.result.Notes = append(v.result.Notes, text) }
 
 // readEvents follows the chain. It returns false if nothing else can be verified.
-func (v *verifier) readEvents() bool {
-	f, err := v.Files.Open(evidence.EventsFile)
+func (v *Verification) readEvents() bool {
+	f, err := v.options.Files.Open(evidence.EventsFile)
 	if err != nil {
 		v.problem(evidence.EventsFile, 0, "%v", reason(err))
 		return false
@@ -163,7 +163,7 @@ func (v *verifier) readEvents() bool {
 var atLine = regexp.MustCompile(`^read event stream, line (\d+): (.*)$`)
 
 // add adds an event that follows the others.
-func (v *verifier) add(e event.Event, hash string, line int) {
+func (v *Verification) add(e event.Event, hash string, line int) {
 	v.chain.Add(e, hash)
 	v.fold.Emit(e) //nolint:errcheck // always nil
 	v.lines[hash], v.jobs[hash] = line, e.Job
@@ -179,7 +179,7 @@ func (v *verifier) add(e event.Event, hash string, line int) {
 }
 
 // checkSeal compares the seal with the events.
-func (v *verifier) checkSeal() {
+func (v *Verification) checkSeal() {
 	line := int(v.chain.Lines())
 	if v.run.Evidence == nil {
 		v.problem(evidence.EventsFile, line, "the run was resumed without evidence")
@@ -205,7 +205,7 @@ func jsonOf(x any) string {
 }
 
 // checkFiles compares the files with the seal.
-func (v *verifier) checkFiles() {
+func (v *Verification) checkFiles() {
 	named, removed, line := map[string]bool{}, 0, int(v.chain.Lines())
 	before := len(v.result.Problems)
 	for _, want := range v.seal.Files {
@@ -214,7 +214,7 @@ func (v *verifier) checkFiles() {
 			continue
 		}
 		named[want.Name] = true
-		got, err := evidence.HashFile(v.Files, want.Name)
+		got, err := evidence.HashFile(v.options.Files, want.Name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && evidence.IsOutput(want.Name):
 			removed++
@@ -224,7 +224,7 @@ func (v *verifier) checkFiles() {
 			v.problem(want.Name, 0, "the file was changed: its SHA-256 is %s instead of %s (%s:%d)", got.SHA256, want.SHA256, evidence.EventsFile, line)
 		}
 	}
-	found, err := evidence.NamesOf(v.Files)
+	found, err := evidence.NamesOf(v.options.Files)
 	if err != nil {
 		v.problem(".", 0, "%v", reason(err))
 	}
@@ -243,7 +243,7 @@ func (v *verifier) checkFiles() {
 }
 
 // limit shortens the problems after an index.
-func (v *verifier) limit(from int) {
+func (v *Verification) limit(from int) {
 	if more := len(v.result.Problems) - from - maxProblems; more > 0 {
 		v.result.Problems = v.result.Problems[:from+maxProblems]
 		v.problem(".", 0, "and %d more of these", more)
@@ -251,11 +251,11 @@ func (v *verifier) limit(from int) {
 }
 
 // checkReports makes the reports again and compares them.
-func (v *verifier) checkReports() {
+func (v *Verification) checkReports() {
 	rep := v.report
-	before, same := len(v.result.Problems), rep.Run.Version == v.Version
-	for _, name := range slices.Sorted(maps.Keys(v.Formats)) {
-		got, err := fs.ReadFile(v.Files, name)
+	before, same := len(v.result.Problems), rep.Run.Version == v.options.Version
+	for _, name := range slices.Sorted(maps.Keys(v.options.Formats)) {
+		got, err := fs.ReadFile(v.options.Files, name)
 		if err != nil {
 			if name == "report.json" {
 				v.problem(name, 0, "%v", reason(err))
@@ -263,7 +263,7 @@ func (v *verifier) checkReports() {
 			continue // the seal has the names of the others
 		}
 		var want bytes.Buffer
-		if err := v.Formats[name](&want, rep); err != nil {
+		if err := v.options.Formats[name](&want, rep); err != nil {
 			v.problem(name, 0, "make the report again: %v", err)
 			continue
 		}
@@ -281,7 +281,7 @@ func (v *verifier) checkReports() {
 		v.verified("report: the events result in the same one")
 	}
 	if !same {
-		v.note(fmt.Sprintf("the run is of version %s and this is %s: of the reports only the fields of report.json that both have were compared", rep.Run.Version, v.Version))
+		v.note(fmt.Sprintf("the run is of version %s and this is %s: of the reports only the fields of report.json that both have were compared", rep.Run.Version, v.options.Version))
 	}
 }
 
@@ -342,15 +342,15 @@ func differs(at string, a, b any) string {
 
 // checkStatement compares the statement with the events and the report, and checks its
 // signature.
-func (v *verifier) checkStatement() {
+func (v *Verification) checkStatement() {
 	before := len(v.result.Problems)
-	got, err := fs.ReadFile(v.Files, evidence.StatementFile)
+	got, err := fs.ReadFile(v.options.Files, evidence.StatementFile)
 	if err != nil {
 		v.problem(evidence.StatementFile, 0, "%v", reason(err))
 		return
 	}
 	rep := v.report
-	events, err := evidence.EventsOf(v.Files, &v.chain)
+	events, err := evidence.EventsOf(v.options.Files, &v.chain)
 	if err != nil {
 		v.problem(evidence.EventsFile, 0, "%v", reason(err))
 		return
@@ -360,7 +360,7 @@ func (v *verifier) checkStatement() {
 		v.problem(evidence.StatementFile, 0, "make it again: %v", err)
 		return
 	}
-	if line := firstDifference(got, want); line != 0 && (rep.Run.Version == v.Version || compatible(got, want) != "") {
+	if line := firstDifference(got, want); line != 0 && (rep.Run.Version == v.options.Version || compatible(got, want) != "") {
 		v.problem(evidence.StatementFile, line, "differs from the statement that the events result in")
 	}
 	v.checkTests(rep)
@@ -371,23 +371,23 @@ func (v *verifier) checkStatement() {
 }
 
 // checkTests compares the statement about verify commands.
-func (v *verifier) checkTests(rep *report.Report) {
-	want, err := evidence.NewTests(v.Files, v.run, rep)
-	got, missing := fs.ReadFile(v.Files, evidence.TestsFile)
+func (v *Verification) checkTests(rep *report.Report) {
+	want, err := evidence.NewTests(v.options.Files, v.run, rep)
+	got, missing := fs.ReadFile(v.options.Files, evidence.TestsFile)
 	switch {
 	case err != nil:
 		v.problem(evidence.TestsFile, 0, "make it again: %v", err)
 	case want == nil || missing != nil: // the seal has its name
-	case !bytes.Equal(got, want) && (rep.Run.Version == v.Version || compatible(got, want) != ""):
+	case !bytes.Equal(got, want) && (rep.Run.Version == v.options.Version || compatible(got, want) != ""):
 		v.problem(evidence.TestsFile, firstDifference(got, want), "differs from the statement that the events result in")
 	}
 }
 
 // checkSignature checks the signature of the statement.
-func (v *verifier) checkSignature(statement []byte) {
-	signature, err := fs.ReadFile(v.Files, evidence.SignatureFile)
+func (v *Verification) checkSignature(statement []byte) {
+	signature, err := fs.ReadFile(v.options.Files, evidence.SignatureFile)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && v.seal.Sign == "none" && !v.MustSign:
+	case errors.Is(err, fs.ErrNotExist) && v.seal.Sign == "none" && v.options.Signers == nil:
 		return
 	case errors.Is(err, fs.ErrNotExist):
 		v.problem(evidence.SignatureFile, 0, "the statement is not signed")
@@ -396,25 +396,29 @@ func (v *verifier) checkSignature(statement []byte) {
 		v.problem(evidence.SignatureFile, 0, "%v", reason(err))
 		return
 	}
-	who, err := v.Signer(statement, signature, v.at)
+	who, err := signing.VerifySSH(evidence.Namespace, statement, signature, v.options.Signers, v.at)
 	if err != nil {
 		v.problem(evidence.SignatureFile, 0, "%v", err)
 		return
 	}
-	v.verified("%s: signed by %s", evidence.SignatureFile, who)
+	name := "the key " + who.Key
+	if who.Principal != "" {
+		name = who.Principal + ", with " + name
+	}
+	v.verified("%s: signed by %s", evidence.SignatureFile, name)
 	// Earlier versions and keys of security tokens made none.
-	switch envelope, err := fs.ReadFile(v.Files, evidence.EnvelopeFile); {
+	switch envelope, err := fs.ReadFile(v.options.Files, evidence.EnvelopeFile); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		v.problem(evidence.EnvelopeFile, 0, "%v", reason(err))
 	default:
-		if err := v.Envelope(envelope, statement, signature); err != nil {
+		if err := signing.VerifyEnvelope(envelope, evidence.PayloadType, statement, signature); err != nil {
 			v.problem(evidence.EnvelopeFile, 0, "%v", err)
 		} else {
 			v.verified("%s: has the statement, signed by the same key", evidence.EnvelopeFile)
 		}
 	}
-	if !v.MustSign {
+	if v.options.Signers == nil {
 		v.note("the signature fits, but whose key it is was not verified: give the keys with --allowed-signers")
 	}
 }

@@ -102,8 +102,7 @@ func TestOtherCommitsAreDetected(t *testing.T) {
 		}
 	}
 	elsewhere := r.repo()
-	elsewhere.Has = func(string) bool { return false }
-	elsewhere.Since = ran{commits: map[string]string{}}.repo().Since
+	elsewhere.Has, elsewhere.Messages = nil, nil
 	if got := verify(r.files, nil, elsewhere); len(got.Problems) != 1 || !strings.Contains(got.Problems[0].What, "no commit of the run") {
 		t.Errorf("another repository: %+v", got.Problems)
 	}
