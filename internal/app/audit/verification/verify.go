@@ -97,7 +97,8 @@ func Verify(o Options) *Verification {
 func (v *Verification) Result() Result {
 	result := v.result
 	if v.report != nil && v.seal.Sign == "none" && v.options.Signers == nil && v.repos == 0 {
-		result.Notes = append(result.Notes, "nothing outside of the directory was compared: whoever can write there could have made all of it (use --repo, a signature, or an attestation of "+evidence.StatementFile+")")
+		result.Notes = append(result.Notes, "nothing outside of the directory was compared: whoever can write there could have made all of it "+
+			"(use --repo, a signature, or an attestation of "+evidence.StatementFile+")")
 	}
 	return result
 }
