@@ -163,7 +163,6 @@ func (b *backtest) envOf(job *jobUsage) tools.Env {
 	env := b.env
 	g := confinement.Env{Level: sandbox.Level(job.level), Dirs: confinement.Dirs{Workspace: env.Workspace.Dir(), Home: "/millhand/home", Tmp: "/millhand/tmp"}, Getenv: b.getenv}
 	env.Commands.Scratch = g.Expected()
-	env.ChildEnv = proc.Set(env.ChildEnv, "TMPDIR", g.Tmp)
 	if home := env.Commands.Scratch.Home; home != "" {
 		env.ChildEnv = proc.Set(env.ChildEnv, "HOME", home)
 	}

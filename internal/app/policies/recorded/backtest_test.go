@@ -10,6 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/sandbox"
 )
 
 // again compares recorded decisions with those of a profile.
@@ -52,6 +53,33 @@ func TestADeniedCallThatCannotBeDecidedMayBeAllowed(t *testing.T) {
 	r := again(t, "readonly", &jobUsage{id: "a", calls: []usedCall{recordedCall("bash", `{"command": 7}`, "deny", "x")}})
 	if len(r.Differences) != 0 {
 		t.Errorf("a profile without bash decides whatever the arguments are, got %+v", r.Differences)
+	}
+}
+
+// Tools that only some jobs have decide about what a call is about, and not about its tool alone.
+func TestToolsThatOnlySomeJobsHaveAreDecidedAgain(t *testing.T) {
+	for _, c := range []struct{ tool, input, subject string }{
+		{"codesearch", `{"query": "maps"}`, "maps"},
+		{"lsp", `{"operation": "documentSymbol", "filePath": "a", "line": 1, "character": 1}`, "a"},
+		{"task", `{"subagent_type": "explore", "prompt": "Look.", "description": "look"}`, "explore"},
+		{"websearch", `{"query": "go"}`, "go"},
+	} {
+		r := again(t, "full", &jobUsage{id: "a", calls: []usedCall{recordedCall(c.tool, c.input, "deny", "x")}})
+		if len(r.Differences) != 1 || r.Differences[0].Verdict != NewlyAllowed || r.Differences[0].Calls[0].Subject != c.subject {
+			t.Errorf("%s: %+v", c.tool, r.Differences)
+		}
+	}
+	r := again(t, "full", &jobUsage{id: "a", calls: []usedCall{recordedCall("batch", `{"tool_calls": []}`, "deny", "x")}})
+	if len(r.Differences) != 1 || r.Differences[0].Verdict != MayBeAllowed {
+		t.Errorf("a batch without calls: %+v", r.Differences)
+	}
+}
+
+// The private directories of a job had other names.
+func TestCommandsInPrivateDirectoriesAreDecidedAgain(t *testing.T) {
+	call := recordedCall("bash", `{"command": "cat $TMPDIR/a ~/b /tmp/c", "description": "read"}`, "allow", "x")
+	if r := again(t, "build", &jobUsage{id: "a", level: string(sandbox.Full), calls: []usedCall{call}}); len(r.Differences) != 0 {
+		t.Errorf("%+v", r.Differences)
 	}
 }
 
