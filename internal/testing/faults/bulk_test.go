@@ -354,9 +354,9 @@ func (b *bulk) ended(variables ...string) int {
 }
 
 // finish runs the last process of the run, which must pass, and checks everything.
-func (b *bulk) finish() {
+func (b *bulk) finish(variables ...string) {
 	b.t.Helper()
-	if code := b.ended(); code != 0 {
+	if code := b.ended(variables...); code != 0 {
 		b.t.Errorf("exit code %d of the last process of the run", code)
 	}
 	b.check()

@@ -12,11 +12,12 @@ import (
 	"testing"
 
 	"github.com/millhand/millhand/internal/dev/nightly"
+	"github.com/millhand/millhand/internal/event"
 )
 
 // TestJobsKilledAtEveryPoint kills the only job of a run at each point that it passes, and resumes it, a third of the runs after another
 // kill: jobs with a review, with ablate, that escalate and keep the work so far or not, and with all of that. Nothing is lost, and
-// no request is repeated but the one that a kill interrupts.
+// no request is repeated but the one that a kill interrupts, and each call is reported as often as it ended.
 func TestJobsKilledAtEveryPoint(t *testing.T) {
 	if !nightly.On() {
 		t.Skip("long: make nightly-faults runs it")
@@ -54,14 +55,16 @@ func TestJobsKilledAtEveryPoint(t *testing.T) {
 				t.Parallel()
 				b := newBulkOf(t, template, []int{k.task}, []string{k.repo})
 				b.variant = t.Name()
-				interrupted := b.killAt("first", k.point)
+				lost := b.killAt("first", k.point)
 				if k.again > 0 && b.kills > 0 {
-					interrupted += b.killAt("second", k.again)
+					more := b.killAt("second", k.again)
+					lost.requests, lost.calls = lost.requests+more.requests, lost.calls+more.calls
 				}
-				b.finish()
-				if n, which := b.repeated(); n > interrupted {
-					t.Errorf("%d requests were repeated, and %d were interrupted: %q", n, interrupted, which)
+				b.finish(b.recording("last"))
+				if n, which := b.repeated(); n > lost.requests {
+					t.Errorf("%d requests were repeated, and %d were interrupted: %q", n, lost.requests, which)
 				}
+				b.checkCalls(lost.calls)
 				mu.Lock()
 				defer mu.Unlock()
 				ended[fmt.Sprintf("j%d on %s: %d kills", k.task, k.repo, b.kills)]++
@@ -81,28 +84,57 @@ func (b *bulk) points(name string) []string {
 	return strings.Split(string(bytes.TrimSpace(data)), "\n")
 }
 
-// killAt kills the next process of the run at a point, and returns how many requests that has interrupted: their responses were not saved.
-func (b *bulk) killAt(name string, point int) (interrupted int) {
+// lost is what a kill has interrupted: requests whose responses were not saved, and calls that had ended, and whose end was not recorded.
+type lost struct{ requests, calls int }
+
+// killAt kills the next process of the run at a point.
+func (b *bulk) killAt(name string, point int) (interrupted lost) {
 	b.t.Helper()
 	code := b.ended(b.recording(name), killVariable+"="+when(point, 0, anyPoint))
 	b.checkProcesses()
 	switch code {
 	case 128 + 9:
 	case 0: // a process that resumes has less to do
-		return 0
+		return lost{}
 	default:
 		b.t.Fatalf("exit code %d before the kill\n%s", code, b.out.String())
 	}
 	passed := b.points(name)
 	slices.Reverse(passed)
-	last := func(name string) int { // counted from the kill
-		if i := slices.Index(passed, name); i >= 0 {
+	last := func(prefix string) int { // counted from the kill
+		if i := slices.IndexFunc(passed, func(name string) bool { return strings.HasPrefix(name, prefix) }); i >= 0 {
 			return i
 		}
 		return len(passed)
 	}
 	if last("request.before") < last("journal.after message") {
-		return 1
+		interrupted.requests = 1
 	}
-	return 0
+	if last("call.after") < last("event.after call") {
+		interrupted.calls = 1
+	}
+	return interrupted
+}
+
+// checkCalls checks that the report has each call as often as it ended, except a number of calls whose end was not recorded.
+func (b *bulk) checkCalls(unrecorded int) {
+	b.t.Helper()
+	ended, reported := -unrecorded, 0
+	for _, name := range []string{"first", "second", "last"} {
+		for _, point := range b.points(name) {
+			if strings.HasPrefix(point, "call.after") {
+				ended++
+			}
+		}
+	}
+	for _, j := range b.report("r").Jobs {
+		for _, c := range j.Calls {
+			if c.Status != event.CallPending && c.Status != event.CallRunning {
+				reported++
+			}
+		}
+	}
+	if reported != ended {
+		b.t.Errorf("%d calls are reported, %d ended", reported, ended)
+	}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/millhand/millhand/internal/dev/nightly"
+	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -252,6 +253,7 @@ type reported struct {
 		Commit              *struct{ Hash, Branch string }
 		Published           *struct{ Branch, Hash string }
 		Changes             []any
+		Calls               []event.Call
 	}
 }
 
