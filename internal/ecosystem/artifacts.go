@@ -1,6 +1,7 @@
 package ecosystem
 
 import (
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -57,11 +58,10 @@ func NamesArtifacts(dir string) bool {
 
 // Artifacts recognizes build artifacts by their paths. The zero value is ready to use.
 type Artifacts struct {
-	// Has reports whether the workspace has a file whose name matches a pattern, as of path.Match, in
-	// a directory; nil: no.
-	Has func(dir, pattern string) bool
+	Workspace fs.FS // nil has no files
 
-	dirs map[string]bool // whether names in a directory beside a file of the table are artifacts
+	dirs  map[string]bool     // whether names in a directory beside a file of the table are artifacts
+	names map[string][]string // of the files in directories
 }
 
 // Find returns the path of the artifact that a path with slashes is, or is in, which ends with a
@@ -82,7 +82,7 @@ func (a *Artifacts) is(name string, isDir bool) bool {
 	if known, ok := a.dirs[name]; isDir && ok {
 		return known
 	}
-	found := slices.ContainsFunc(artifacts(), func(r artifact) bool { return r.matches(name, isDir, a.Has) })
+	found := slices.ContainsFunc(artifacts(), func(r artifact) bool { return r.matches(name, isDir, a.has) })
 	if isDir {
 		if a.dirs == nil {
 			a.dirs = map[string]bool{}
@@ -90,6 +90,27 @@ func (a *Artifacts) is(name string, isDir bool) bool {
 		a.dirs[name] = found
 	}
 	return found
+}
+
+// has reports whether a directory of the workspace has a file whose name matches a pattern, as of path.Match.
+func (a *Artifacts) has(dir, pattern string) bool {
+	list, ok := a.names[dir]
+	if !ok {
+		if a.Workspace != nil {
+			entries, _ := fs.ReadDir(a.Workspace, dir) // has no files then
+			for _, e := range entries {
+				list = append(list, e.Name())
+			}
+		}
+		if a.names == nil {
+			a.names = map[string][]string{}
+		}
+		a.names[dir] = list
+	}
+	return slices.ContainsFunc(list, func(name string) bool {
+		ok, err := path.Match(pattern, name)
+		return err == nil && ok
+	})
 }
 
 func (r artifact) matches(name string, isDir bool, has func(dir, pattern string) bool) bool {

@@ -1,20 +1,16 @@
 package ecosystem
 
 import (
-	"path"
 	"testing"
+	"testing/fstest"
 )
 
 func TestArtifactsAreFoundByPath(t *testing.T) {
-	files := []string{"package.json", "py/setup.py", "java/pom.xml", "php/composer.json", "net/x.csproj", "go/main.go", "ruby/Gemfile"}
-	a := &Artifacts{Has: func(dir, pattern string) bool {
-		for _, f := range files {
-			if ok, _ := path.Match(pattern, path.Base(f)); ok && path.Dir(f) == dir {
-				return true
-			}
-		}
-		return false
-	}}
+	files := fstest.MapFS{}
+	for _, name := range []string{"package.json", "py/setup.py", "java/pom.xml", "php/composer.json", "net/x.csproj", "go/main.go", "ruby/Gemfile"} {
+		files[name] = &fstest.MapFile{}
+	}
+	a := &Artifacts{Workspace: files}
 	for file, want := range map[string]string{
 		"node_modules/x/i.js": "node_modules/", "a/node_modules/x": "a/node_modules/", "dist/app.js": "dist/", "a/dist/app.js": "",
 		"py/build/lib/x.py": "py/build/", "other/build/x": "", "__pycache__/a.pyc": "__pycache__/", "src/a.pyc": "src/a.pyc", "src/a.py": "",

@@ -2,9 +2,6 @@ package changes
 
 import (
 	"os"
-	"path"
-	"path/filepath"
-	"slices"
 	"sort"
 	"strings"
 
@@ -21,22 +18,7 @@ type artifacts struct {
 
 // NewArtifacts recognizes them in the tree of a root directory, in which a snapshot is tracked.
 func NewArtifacts(root string, committed *state.Snapshot) *artifacts {
-	names := map[string][]string{} // of the files in directories
-	has := func(dir, pattern string) bool {
-		list, ok := names[dir]
-		if !ok {
-			entries, _ := os.ReadDir(filepath.Join(root, filepath.FromSlash(dir))) // has no files then
-			for _, e := range entries {
-				list = append(list, e.Name())
-			}
-			names[dir] = list
-		}
-		return slices.ContainsFunc(list, func(name string) bool {
-			ok, err := path.Match(pattern, name)
-			return err == nil && ok
-		})
-	}
-	return &artifacts{of: ecosystem.Artifacts{Has: has}, committed: committed}
+	return &artifacts{of: ecosystem.Artifacts{Workspace: os.DirFS(root)}, committed: committed}
 }
 
 // dir returns the directory of artifacts that a path is in, with a slash; "" for none. A directory of
