@@ -37,7 +37,7 @@ func TestAddedFilesAreConvertedAsAtTheEnd(t *testing.T) {
 	if diff := cmp.Diff([]string{".gitattributes", "changed", "mode", "new"}, paths(cs)); diff != "" {
 		t.Error(diff)
 	}
-	c := state.Checkpoints{Reader: r.Reader, Store: t.TempDir(), Secret: func([]byte) bool { return false }}
+	c := state.Checkpoints{Reader: r.Reader, Store: t.TempDir()}
 	saved, err := c.Save(t.Context(), from, base)
 	must(t, err)
 	again, err := c.Changes(t.Context(), saved)

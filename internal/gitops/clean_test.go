@@ -122,7 +122,7 @@ func TestACheckoutOfASavedState(t *testing.T) {
 	must(t, err)
 	s.Write("a", "2\n", "dir/new", "1\n")
 	s.Remove("gone")
-	saved, err := state.Checkpoints{Reader: r.Reader, Store: states, Secret: func([]byte) bool { return false }}.Save(t.Context(), from, base)
+	saved, err := state.Checkpoints{Reader: r.Reader, Store: states}.Save(t.Context(), from, base)
 	must(t, err)
 	s.Write("a", "3\n")
 	before := s.Run("count-objects", "-v") + s.Run("for-each-ref") + s.Run("status", "--porcelain")

@@ -19,8 +19,7 @@ func (s *Site) Saved() state.Checkpoints {
 	o := s.job.opts
 	return state.Checkpoints{
 		Reader: s.Tree.Reader, Store: filepath.Join(o.Dir.Path(), filepath.FromSlash(savedsession.States)),
-		LeftOut: s.InPlace,
-		Secret:  func(content []byte) bool { return o.Redact.Held(string(content)) != string(content) },
+		LeftOut: s.InPlace, Redact: o.Redact,
 	}
 }
 

@@ -27,7 +27,7 @@ func moreArrows() []string {
 		internal/extension/lsp.Config.Read internal/extension/lsp.Config.Start
 		internal/extension/lsp.Text.Line internal/extension/lsp.Text.Name
 		internal/forge.NewCommit.Tip internal/forge.Options.Permissions internal/forge.Options.Token
-		internal/gitops/content.Filters.Clean internal/gitops/ignore.Tree.Tracked internal/gitops/state.Checkpoints.Secret
+		internal/gitops/content.Filters.Clean internal/gitops/ignore.Tree.Tracked
 		internal/model/openai.Dialect.Schema internal/model/opened.Conversation.Price internal/money.Budget.price
 		internal/proc.Command.Monitor internal/proc.Confined.Note
 		internal/rundir.Evidence.Envelope internal/rundir.Evidence.Sign

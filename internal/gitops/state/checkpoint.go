@@ -17,6 +17,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops/objectdb"
 	"github.com/millhand/millhand/internal/gitops/store"
 	"github.com/millhand/millhand/internal/proc/failpoint"
+	"github.com/millhand/millhand/internal/text/redact"
 )
 
 // Checkpoints are states of a working tree that are stored as trees of git, whose objects are
@@ -26,8 +27,8 @@ type Checkpoints struct {
 	Store  string // the directory, which must exist
 	// LeftOut makes searches record what they leave out.
 	LeftOut bool
-	// Secret reports whether a file contains a secret: it is not saved.
-	Secret func(content []byte) bool
+	// Redact knows the secrets: a file that contains one is not saved.
+	Redact *redact.Redactor
 }
 
 // Saved is a state of a working tree that was saved.
@@ -240,7 +241,7 @@ func (c Checkpoints) storeFile(tree *content.Tree, out *store.Writer, path strin
 		return true, nil
 	}
 	data, err := tree.ReadAll(path, e.after, e.stored)
-	if err != nil || c.Secret(data) {
+	if err != nil || c.Redact.Held(string(data)) != string(data) {
 		return false, err
 	}
 	if hash, err := out.WriteBytes(plumbing.BlobObject, data); err != nil || hash != e.after.Hash {

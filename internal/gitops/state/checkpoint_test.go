@@ -1,7 +1,6 @@
 package state
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/testing/gittest"
+	"github.com/millhand/millhand/internal/text/redact"
 )
 
 // checkpointsOf returns checkpoints of a repository that are stored outside of it.
@@ -24,7 +24,7 @@ func checkpointsOf(t *testing.T, r *Reader) Checkpoints {
 	t.Helper()
 	store := filepath.Join(t.TempDir(), "objects")
 	must(t, os.Mkdir(store, 0o755))
-	return Checkpoints{Reader: r, Store: store, Secret: func(content []byte) bool { return bytes.Contains(content, []byte("hunter2")) }}
+	return Checkpoints{Reader: r, Store: store, Redact: redact.New([]string{"hunter2-hunter2"})}
 }
 
 // contents returns the files of a working tree that git does not ignore, with a mark for
@@ -69,7 +69,7 @@ func TestCheckpointsRestoreEveryFileExceptSecretsAndIgnoredOnes(t *testing.T) {
 		t.Errorf("the tree of an unchanged working tree is %s, want %s", unchanged.Tree, want)
 	}
 
-	s.Write("a", "2\n", "new/x", "1\n", "ignored.o", "1\n", "run.sh", "exit\n", "secret", "hunter2\n", "bytes", "\x00\xff")
+	s.Write("a", "2\n", "new/x", "1\n", "ignored.o", "1\n", "run.sh", "exit\n", "secret", "hunter2-hunter2\n", "bytes", "\x00\xff")
 	must(t, os.Chmod(filepath.Join(s.Root, "run.sh"), 0o755))
 	must(t, os.Symlink("a", filepath.Join(s.Root, "alias")))
 	s.Remove("gone", "dir", "file")
@@ -133,8 +133,8 @@ func TestCheckpointsOfFiles(t *testing.T) {
 	}{
 		{write: []string{"a", "2\n"}},
 		{write: []string{"dir/b", "2\n", "dir/c", "3\n", "e.txt", "1\r\n2\r\n"}},
-		{write: []string{"a", "1\n"}},       // as it was
-		{write: []string{"a", "hunter2\n"}}, // a secret
+		{write: []string{"a", "1\n"}},               // as it was
+		{write: []string{"a", "hunter2-hunter2\n"}}, // a secret
 		{write: []string{"a", "4\n"}},
 		{write: []string{"new", "1\n"}, searched: true},
 		{write: []string{"new", "2\n"}, searched: true}, // nothing of git knows it
