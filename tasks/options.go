@@ -7,6 +7,7 @@ import (
 
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/internal/prices"
 )
 
 // EventVariables are those with the path of the event's file.
@@ -37,12 +38,13 @@ type Options struct {
 	Dir       string              // current directory, absolute
 	Getenv    func(string) string // for ${{ env.X }}
 	Overrides Overrides
-	Policies  policy.Set                             // that nothing in a manifest or on the command line exceeds
-	Known     func(model string) (money.Price, bool) // prices that no manifest may lower under a policy's budget; nil for none
-	Lists     []Listed                               // of sources in repos; see Plan.Unlisted
-	Event     string                                 // file with the CI's event; "" for the one that the environment names
-	RunID     string                                 // for ${{ run.id }} and ${{ run.date }}; "" for an unknown run
-	Stdin     func() ([]byte, error)                 // read for the manifest "-", or else for repos: [{file: "-"}], and never otherwise
+	Policies  policy.Set             // that nothing in a manifest or on the command line exceeds
+	Prices    *prices.Table          // that no manifest may lower under a policy's budget; nil for none
+	At        time.Time              // of these prices
+	Lists     []Listed               // of sources in repos; see Plan.Unlisted
+	Event     string                 // file with the CI's event; "" for the one that the environment names
+	RunID     string                 // for ${{ run.id }} and ${{ run.date }}; "" for an unknown run
+	Stdin     func() ([]byte, error) // read for the manifest "-", or else for repos: [{file: "-"}], and never otherwise
 
 	Names []string // of the manifests in the plan; nil for their paths
 	Root  string   // directory with all inputs of a queued plan, see [Below]; "" for no limit

@@ -261,6 +261,18 @@ func (m Model) Possible(at time.Time) []money.Price {
 	return list
 }
 
+// Highest returns the highest of the prices that may apply to requests of a model within a day; false if none is known.
+func (t *Table) Highest(id string, at time.Time) (most money.Price, known bool) {
+	of, _ := t.Of(id)
+	all := of.Possible(at)
+	for _, p := range all {
+		if p.Output >= most.Output {
+			most = p
+		}
+	}
+	return most, len(all) > 0
+}
+
 // makers are the names in the table of those who make the models that OpenRouter
 // serves.
 var makers = map[string]string{"anthropic": "anthropic", "openai": "openai", "google": "google", "deepseek": "deepseek", "mistralai": "mistral", "x-ai": "xai"}

@@ -140,6 +140,15 @@ func TestPossiblePrices(t *testing.T) {
 	}
 }
 
+func TestHighestPriceIsKnownOfModelsInTheTable(t *testing.T) {
+	if p, ok := BuiltIn().Highest("google/gemini-4-argon", at(t, "2026-11-30T00:00:00Z")); !ok || p.Input.String() != "4" {
+		t.Errorf("%+v, %t", p, ok)
+	}
+	if p, ok := BuiltIn().Highest("openai/nobody-knows-it", at(t, "2026-11-30T00:00:00Z")); ok {
+		t.Errorf("an unknown model has a price: %+v", p)
+	}
+}
+
 // A model only has the price of another name if that is a version of it.
 func TestNames(t *testing.T) {
 	table, err := Parse("genai-prices 1 2026-12-01\nopenai/a-1*|a-one 100 1,2,,,\nanthropic/claude-5*|claude-5@* 100 3,4,,,\nopenai/x-latest 100 5,6,,,\nopenrouter/openai/gpt-5.4 0 7,8,,,\nopenai/Upper 9 9,9,,,\n")

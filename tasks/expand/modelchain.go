@@ -159,8 +159,8 @@ func (n *modelNames) refusedModel(m tasks.Model, policies policy.Set) (by policy
 // lower than is known, or unknown otherwise, would weaken the bound.
 func (n *modelNames) checkPrice(p manifest.Price) {
 	known, ok := n.Options.Policies.Price(p.Model)
-	if !ok && n.Options.Known != nil {
-		known, ok = n.Options.Known(p.Model)
+	if !ok && n.Options.Prices != nil {
+		known, ok = n.Options.Prices.Highest(p.Model, n.Options.At)
 	}
 	if p.Value.Src.Policies.IsUntrusted() || !ok || p.Below(known) {
 		p.Value.Refused(policy.Budget, "a price for "+problem.Quote(p.Model), "")

@@ -36,8 +36,8 @@ func newProviders(l *loaded, x *planTexts) *providerSet {
 
 // checkFacts records what an operator's budget, or the price table, refuses.
 func checkFacts(l *loaded, provider string, m manifest.ModelFacts) {
-	if m.Like != "" && l.Options.Known != nil {
-		if _, ok := l.Options.Known(m.Like); !ok {
+	if m.Like != "" && l.Options.Prices != nil {
+		if _, ok := l.Options.Prices.Highest(m.Like, l.Options.At); !ok {
 			m.Value.KeyProblem("like: "+problem.Quote(m.Like)+" is not in the price table", "see millhand models, or state the prices")
 		}
 	}

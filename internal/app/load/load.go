@@ -172,7 +172,7 @@ func TaskOptions(ctx context.Context, w world.World, o PolicyOptions) (opts task
 	if dir == "" {
 		return opts, fault.New(event.ExitUsage, "the current directory is unknown: it may have been removed")
 	}
-	opts = tasks.Options{Dir: dir, Getenv: w.Getenv, Known: pricetable.Highest(w), Stdin: sync.OnceValues(func() ([]byte, error) { return io.ReadAll(w.In) })}
+	opts = tasks.Options{Dir: dir, Getenv: w.Getenv, Prices: pricetable.Saved(w), At: w.Now(), Stdin: sync.OnceValues(func() ([]byte, error) { return io.ReadAll(w.In) })}
 	opts.Policies, err = readPolicies(ctx, w, o, opts)
 	return opts, err
 }

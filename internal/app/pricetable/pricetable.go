@@ -15,7 +15,6 @@ import (
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
-	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/prices"
 	"github.com/millhand/millhand/internal/prices/dataset"
 	"github.com/millhand/millhand/internal/text/figures"
@@ -39,22 +38,6 @@ func Saved(w world.World) *prices.Table {
 		table, _ = table.WithListed(string(text)) // without it if it can't be read
 	}
 	return table
-}
-
-// Highest returns the highest price of a model in that table, as the options of a plan expect it.
-func Highest(w world.World) func(model string) (money.Price, bool) {
-	table := Saved(w)
-	return func(name string) (money.Price, bool) {
-		of, _ := table.Of(name)
-		var most money.Price
-		all := of.Possible(w.Now())
-		for _, p := range all {
-			if p.Output >= most.Output {
-				most = p
-			}
-		}
-		return most, len(all) > 0
-	}
 }
 
 // listedPrices is the file of the prices that the second source lists, beside the saved table.

@@ -43,13 +43,3 @@ func TestPricesAreNotSavedInARepository(t *testing.T) {
 		t.Errorf("left %v, %v", left, err)
 	}
 }
-
-func TestHighestPriceIsKnownOfModelsInTheTable(t *testing.T) {
-	highest := Highest(world.World{Getenv: func(string) string { return "" }, Now: time.Now})
-	if p, ok := highest("openai/gpt-5.4"); !ok || p.Output < p.Input || p.Input == 0 {
-		t.Errorf("%+v, %t", p, ok)
-	}
-	if p, ok := highest("openai/nobody-knows-it"); ok {
-		t.Errorf("an unknown model has a price: %+v", p)
-	}
-}

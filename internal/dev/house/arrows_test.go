@@ -35,7 +35,7 @@ func moreArrows() []string {
 		runner/agent.Equipment.Facts runner/agent.Equipment.OpenModel
 		runner/preflight.Options.Forge runner/savedjob.Run.Forge
 		runner/publish.Signing.Check runner/publish.Signing.Made runner/publish.Signing.New
-		tasks.Options.Known
+
 		tools.Env.Complete tools.Env.Nested tools.Registry.source
 		tools/language.Servers.Edit tools/language.Servers.Query
 		tools/tool.Hook.Ask tools/tool.Hook.Environ
