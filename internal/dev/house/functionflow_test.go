@@ -320,8 +320,8 @@ func (f *flow) resolve(v value, found map[function]*types.Signature, seen map[ty
 	}
 }
 
-// resolveCall resolves a result of a call: the values that the function returns, or a function of the package that returns one
-// which is not of the product.
+// resolveCall resolves a result of a call: the values that the function returns. Of one that is not of the product, these are its
+// arguments, such as those of sync.OnceValue, or else functions of its package.
 func (f *flow) resolveCall(v value, found map[function]*types.Signature, seen map[types.Object]bool) {
 	call := v.expr.(*ast.CallExpr)
 	if callee := v.in.info.Types[call.Fun]; callee.IsType() || callee.IsBuiltin() { // a conversion, or append
@@ -333,10 +333,18 @@ func (f *flow) resolveCall(v value, found map[function]*types.Signature, seen ma
 	callees := map[function]*types.Signature{}
 	f.resolve(value{v.in, call.Fun, 0}, callees, map[types.Object]bool{})
 	for callee, signature := range callees {
-		if result := signature.Results().At(v.at); f.product.byPath[callee.pkg] != nil {
-			f.follow(result, found, seen)
-		} else {
-			found[function{callee.pkg, "a result of " + callee.name}] = result.Type().Underlying().(*types.Signature)
+		if f.product.byPath[callee.pkg] != nil {
+			f.follow(signature.Results().At(v.at), found, seen)
+			continue
+		}
+		given := len(found)
+		for _, arg := range call.Args {
+			if hasFunctions(v.in.info.Types[arg].Type) {
+				f.resolve(value{v.in, arg, 0}, found, seen)
+			}
+		}
+		if len(found) == given {
+			found[function{callee.pkg, "a result of " + callee.name}] = signature.Results().At(v.at).Type().Underlying().(*types.Signature)
 		}
 	}
 }
