@@ -9,10 +9,11 @@ import (
 	"github.com/millhand/millhand/internal/text/findings"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/publish"
+	"github.com/millhand/millhand/runner/site"
 )
 
 // comments reports whether the job's final message is to be posted.
-func comments(j *job) bool {
+func comments(j *site.Job) bool {
 	_, posted := j.History.Comments()
 	return j.Spec.Comment != nil && !posted
 }
@@ -20,19 +21,19 @@ func comments(j *job) bool {
 // comment posts the job's final message. A job that only pushes the commit of another run
 // has none.
 func (d *delivery) comment(ctx context.Context) *ending.Stop {
-	j := d.job
-	if !comments(j) || d.result == nil {
+	j := d.Job
+	if !comments(j) || d.Result == nil {
 		return nil
 	}
-	if d.result.Final == "" && len(d.result.Output) == 0 {
+	if d.Result.Final == "" && len(d.Result.Output) == 0 {
 		j.Warn("no comment was posted: the final message is empty")
 		return nil
 	}
 	c := &publish.Comment{CommentTarget: j.Start.Comment, Spec: *j.Spec.Comment, Job: j.Spec.ID, Facts: d.facts(), Emit: j.Emit}
 	earlier, _ := j.History.Comments()
 	c.Earlier = publish.Earlier(earlier)
-	if len(d.result.Output) > 0 {
-		c.Output = j.opts.Redact.JSON(d.result.Output)
+	if len(d.Result.Output) > 0 {
+		c.Output = d.Options.Redact.JSON(d.Result.Output)
 		if review, err := findings.Parse(c.Output); err == nil && j.Spec.Findings {
 			c.Facts.Review = review
 		}
@@ -52,7 +53,7 @@ func (d *delivery) comment(ctx context.Context) *ending.Stop {
 
 // reviewed returns the lines of a file as the job has left it, or as it was when it started; nil if it can't be read.
 func (d *delivery) reviewed(path string) []string {
-	text, err := d.site.Origin.File(cmp.Or(d.made.Hash, d.site.Base), path)
+	text, err := d.Site.Origin.File(cmp.Or(d.made.Hash, d.Site.Base), path)
 	if err != nil {
 		return nil
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/state"
+	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/runner/changes"
@@ -29,22 +30,33 @@ import (
 
 // delivery is what has become of the changes of a site: a patch, a commit and a push.
 type delivery struct {
-	job     *job
-	site    *site.Site
+	work
 	changes *state.ChangeSet  // nil until they are measured
 	left    []changes.LeftOut // of the changes
 	patch   string            // path below the report directory; "" for none
 	digest  string            // SHA-256 of the patch
 	made    gitops.CommitResult
 	pull    event.PullRequest // of the job, once it is published; the zero value for none
+}
 
-	baseline []event.Baseline // of the job, for its pull request
-	result   *ending.Result   // likewise; nil for the work of an earlier run
+// work is what a job leaves in its site, and what its delivery uses of the job and its run.
+type work struct {
+	Job      *site.Job
+	Options  *site.Options // of the run
+	Site     *site.Site
+	Baseline []event.Baseline // of the job, for its pull request
+	Result   *ending.Result   // likewise; nil for the work of an earlier run
+	Requests *forgeRequests
+	Profile  permission.Profile // of the job's own session
+	Advice   string             // which profile to set, because nothing was changed; "" for none
+
+	Head   func(job string) string // hash of the last event of a job, for the trailers of commits; nil for none
+	RunURL string                  // of the run in CI; "" outside of CI
 }
 
 // findChanges determines the changes of the job and saves them as a patch.
 func (d *delivery) findChanges(ctx context.Context) *ending.Stop {
-	f, err := d.site.Diff.Find(ctx)
+	f, err := d.Site.Diff.Find(ctx)
 	if err == nil {
 		err = d.warnOutsideWorkspace(ctx)
 	}
@@ -57,29 +69,29 @@ func (d *delivery) findChanges(ctx context.Context) *ending.Stop {
 	for _, c := range cs.Changes {
 		measured = append(measured, event.Change{Path: c.Path, Kind: string(c.Kind), Added: c.Added, Removed: c.Removed})
 	}
-	d.job.Emit(event.Event{Type: event.ChangesFound, Changes: measured, LeftOut: changes.SummarizeLeft(d.left)})
+	d.Job.Emit(event.Event{Type: event.ChangesFound, Changes: measured, LeftOut: changes.SummarizeLeft(d.left)})
 	for _, refused := range cs.Refused {
-		d.job.Warn(fmt.Sprintf("%s can't be committed: %s", refused.Path, refused.Reason))
+		d.Job.Warn(fmt.Sprintf("%s can't be committed: %s", refused.Path, refused.Reason))
 	}
 	d.warnMixedCommit(cs)
 	for _, text := range changes.TrackedAmong(d.left) {
-		d.job.Warn(text)
+		d.Job.Warn(text)
 	}
 	var paths []string // ignored files that the job changed
 	var unlisted error
 	if left != nil {
-		if paths, unlisted = d.site.NoteIgnored(ctx, left); unlisted != nil {
-			d.job.Warn(unlisted.Error())
+		if paths, unlisted = d.Site.NoteIgnored(ctx, left); unlisted != nil {
+			d.Job.Warn(unlisted.Error())
 		}
 	}
-	if text := d.site.Warning(); text != "" {
-		d.job.Warn(text)
+	if text := d.Site.Warning(); text != "" {
+		d.Job.Warn(text)
 	}
 	if len(measured) == 0 {
 		if end := d.forgotten(); end != nil {
 			return end
 		}
-		if d.job.Spec.RequireChanges {
+		if d.Job.Spec.RequireChanges {
 			return &ending.Stop{Code: event.CodeFailed, Detail: "the task requires changes and nothing was changed"}
 		}
 		return nil
@@ -89,10 +101,10 @@ func (d *delivery) findChanges(ctx context.Context) *ending.Stop {
 		return ending.OfGit(ctx, "look for secrets in the job's changes", err)
 	}
 	if err := d.keepPatch(ctx, leaks); err != nil {
-		if d.job.Spec.Commit == nil || d.job.Spec.Publish == tasks.PublishPatch {
+		if d.Job.Spec.Commit == nil || d.Job.Spec.Publish == tasks.PublishPatch {
 			return ending.OfGit(ctx, "save the patch of the job", err)
 		}
-		d.job.Warn(fmt.Sprintf("save the patch of the job: %v; the changes are committed without it", err))
+		d.Job.Warn(fmt.Sprintf("save the patch of the job: %v; the changes are committed without it", err))
 	}
 	if end := d.leaked(leaks); end != nil {
 		return end
@@ -103,13 +115,13 @@ func (d *delivery) findChanges(ctx context.Context) *ending.Stop {
 	for _, c := range cs.Changes {
 		paths = append(paths, c.Path)
 	}
-	if end := landing.Protected(landing.Edits{Profile: d.job.Spec.Profile, Root: d.site.Tree.Root(), Below: d.site.Below}.Barred(paths)); end != nil {
+	if end := landing.Protected(landing.Edits{Profile: d.Job.Spec.Profile, Root: d.Site.Tree.Root(), Below: d.Site.Below}.Barred(paths)); end != nil {
 		return end
 	}
 	if end := d.unpermitted(cs); end != nil {
 		return end
 	}
-	over, err := landing.Excesses(ctx, d.site.Tree, d.site.Below, d.job.Spec.Change, cs)
+	over, err := landing.Excesses(ctx, d.Site.Tree, d.Site.Below, d.Job.Spec.Change, cs)
 	if err != nil {
 		return ending.OfGit(ctx, "compare the job's changes with the limits of change", err)
 	}
@@ -119,25 +131,25 @@ func (d *delivery) findChanges(ctx context.Context) *ending.Stop {
 // warnOutsideWorkspace warns of changes in a job's worktree outside of the workspace, which
 // only commands without a sandbox can make: they are lost.
 func (d *delivery) warnOutsideWorkspace(ctx context.Context) error {
-	if d.site.Below == "" || d.site.InPlace || d.job.opts.Level == sandbox.Full || d.job.opts.Level == sandbox.Partial {
+	if d.Site.Below == "" || d.Site.InPlace || d.Options.Level == sandbox.Full || d.Options.Level == sandbox.Partial {
 		return nil
 	}
-	base, err := d.site.Tree.SnapshotOf(d.site.Base)
+	base, err := d.Site.Tree.SnapshotOf(d.Site.Base)
 	if err != nil {
 		return err
 	}
-	all, err := d.site.Tree.Changes(ctx, base)
+	all, err := d.Site.Tree.Changes(ctx, base)
 	if err != nil {
 		return err
 	}
 	var elsewhere []string
 	for _, c := range all.Changes {
-		if !state.IsBelow(c.Path, d.site.Below) {
+		if !state.IsBelow(c.Path, d.Site.Below) {
 			elsewhere = append(elsewhere, c.Path)
 		}
 	}
 	if len(elsewhere) > 0 {
-		d.job.Warn(fmt.Sprintf("changes outside of the workspace %s are excluded: %s", d.site.Below, textcut.List(elsewhere)))
+		d.Job.Warn(fmt.Sprintf("changes outside of the workspace %s are excluded: %s", d.Site.Below, textcut.List(elsewhere)))
 	}
 	return nil
 }
@@ -145,32 +157,32 @@ func (d *delivery) warnOutsideWorkspace(ctx context.Context) error {
 // warnMixedCommit warns of files with changes of both the user and the job: the commit
 // contains both.
 func (d *delivery) warnMixedCommit(cs *state.ChangeSet) {
-	if d.job.Spec.Commit == nil {
+	if d.Job.Spec.Commit == nil {
 		return
 	}
 	var mixed []string
 	for _, c := range cs.Changes {
-		if slices.Contains(d.site.Dirty, c.Path) {
+		if slices.Contains(d.Site.Dirty, c.Path) {
 			mixed = append(mixed, c.Path)
 		}
 	}
 	if len(mixed) > 0 {
-		d.job.Warn(fmt.Sprintf("previously uncommitted changes are committed together with those of the job in %s", textcut.List(mixed)))
+		d.Job.Warn(fmt.Sprintf("previously uncommitted changes are committed together with those of the job in %s", textcut.List(mixed)))
 	}
 }
 
 func (d *delivery) keepPatch(ctx context.Context, leaks []landing.Leak) error {
-	patch, err := d.site.Tree.Patch(ctx, d.changes.Without(landing.Opaque(leaks)))
+	patch, err := d.Site.Tree.Patch(ctx, d.changes.Without(landing.Opaque(leaks)))
 	if err != nil {
 		return err
 	}
-	patch, held := landing.Redacted(patch, leaks, d.job.opts.Redact)
+	patch, held := landing.Redacted(patch, leaks, d.Options.Redact)
 	if held {
-		d.job.Warn(landing.KeyInPatch)
+		d.Job.Warn(landing.KeyInPatch)
 	}
-	name := path.Join("patches", d.job.Spec.ID+".patch")
+	name := path.Join("patches", d.Job.Spec.ID+".patch")
 	write := func() error {
-		return d.job.opts.Dir.WriteAtomic(name, func(out io.Writer) error {
+		return d.Options.Dir.WriteAtomic(name, func(out io.Writer) error {
 			_, err := out.Write(patch)
 			return err
 		})
@@ -178,8 +190,8 @@ func (d *delivery) keepPatch(ctx context.Context, leaks []landing.Leak) error {
 	err = write()
 	if files.IsFull(err) {
 		// Saved outputs are less important than changes that are paid for.
-		if gone := outputs.GiveUp(d.job.opts.Dir.Sub("outputs")); gone == nil {
-			d.job.Warn("saved outputs of calls were removed: the disk of the report directory was full")
+		if gone := outputs.GiveUp(d.Options.Dir.Sub("outputs")); gone == nil {
+			d.Job.Warn("saved outputs of calls were removed: the disk of the report directory was full")
 			err = write()
 		}
 	}
@@ -212,11 +224,11 @@ func (d *delivery) unsavable() (paths []string) {
 // lackedBefore returns the paths that an earlier process found to be missing from the patch, and that are
 // not in the working tree: its saved states don't have them. A follow-up prompt can have removed them.
 func (d *delivery) lackedBefore() (paths []string) {
-	if d.site.Tree == nil {
+	if d.Site.Tree == nil {
 		return nil
 	}
-	for _, p := range d.job.History.Lacks() {
-		if _, err := os.Lstat(filepath.Join(d.site.Tree.Root(), filepath.FromSlash(p))); errors.Is(err, fs.ErrNotExist) {
+	for _, p := range d.Job.History.Lacks() {
+		if _, err := os.Lstat(filepath.Join(d.Site.Tree.Root(), filepath.FromSlash(p))); errors.Is(err, fs.ErrNotExist) {
 			paths = append(paths, p)
 		}
 	}
@@ -233,12 +245,12 @@ func (d *delivery) lost() bool {
 // patch, are in the patch.
 func (d *delivery) incomplete() *ending.Stop {
 	if before := d.lackedBefore(); len(before) > 0 {
-		return &ending.Stop{Code: event.CodeCommit, Detail: fmt.Sprintf("%s can't be committed, and the saved state that the job was resumed from does not have it; continue with another prompt: millhand session resume %s %s --prompt PROMPT", textcut.List(before), d.job.opts.RunID, d.job.Spec.ID)}
+		return &ending.Stop{Code: event.CodeCommit, Detail: fmt.Sprintf("%s can't be committed, and the saved state that the job was resumed from does not have it; continue with another prompt: millhand session resume %s %s --prompt PROMPT", textcut.List(before), d.Options.RunID, d.Job.Spec.ID)}
 	}
-	if d.job.Spec.Commit == nil || len(d.changes.Refused) == 0 {
+	if d.Job.Spec.Commit == nil || len(d.changes.Refused) == 0 {
 		return nil
 	}
-	if lacking := d.lacking(); d.job.Spec.Publish == tasks.PublishPatch {
+	if lacking := d.lacking(); d.Job.Spec.Publish == tasks.PublishPatch {
 		if len(lacking) == 0 {
 			return nil
 		}
@@ -260,7 +272,7 @@ func (d *delivery) commit(ctx context.Context) *ending.Stop {
 	if end := d.incomplete(); end != nil {
 		return end
 	}
-	if d.job.Spec.Commit == nil || d.job.Spec.Publish == tasks.PublishPatch || len(d.changes.Changes)+len(d.changes.Refused) == 0 {
+	if d.Job.Spec.Commit == nil || d.Job.Spec.Publish == tasks.PublishPatch || len(d.changes.Changes)+len(d.changes.Refused) == 0 {
 		return nil // if all paths are refused, the commit returns the reason
 	}
 	if d.patch == "" {
@@ -268,7 +280,7 @@ func (d *delivery) commit(ctx context.Context) *ending.Stop {
 	}
 	if err := d.record(ctx, d.message("")); err != nil {
 		what := "commit"
-		if d.site.InPlace && errors.Is(err, gitdir.ErrConflict) {
+		if d.Site.InPlace && errors.Is(err, gitdir.ErrConflict) {
 			what = "commit in place (if the agent has committed by itself, its commits are on the branch)"
 		}
 		return ending.OfGit(ctx, what, err)
@@ -281,46 +293,46 @@ func (d *delivery) commit(ctx context.Context) *ending.Stop {
 // and a failure is only a warning.
 func (d *delivery) commitWIP(ctx context.Context, end *ending.Stop) {
 	ended := end.Outcome() == event.Limit || end.Outcome() == event.Budget
-	if d.job.Spec.Commit == nil || !d.job.Spec.Commit.WIP || !ended || !d.site.Touched || d.job.Spec.Publish == tasks.PublishPatch || pushesFromMirror(d.job.Spec) ||
+	if d.Job.Spec.Commit == nil || !d.Job.Spec.Commit.WIP || !ended || !d.Site.Touched || d.Job.Spec.Publish == tasks.PublishPatch || pushesFromMirror(d.Job.Spec) ||
 		d.changes == nil || len(d.changes.Changes) == 0 {
 		return
 	}
 	if err := d.record(ctx, d.message(end.Outcome())); err != nil {
-		d.job.Warn(fmt.Sprintf("commit work in progress: %v; it is saved as a patch", err))
+		d.Job.Warn(fmt.Sprintf("commit work in progress: %v; it is saved as a patch", err))
 	}
 }
 
 // record commits the job's changes with a message.
 func (d *delivery) record(ctx context.Context, message string) error {
-	branch := d.job.Spec.Commit.Branch
-	if d.site.InPlace || pushesFromMirror(d.job.Spec) {
+	branch := d.Job.Spec.Commit.Branch
+	if d.Site.InPlace || pushesFromMirror(d.Job.Spec) {
 		branch = "" // the checked-out branch
 	}
-	author, committer := d.job.Signatures()
-	message = landing.Witnessed(message, d.job.Spec.ID, d.job.opts.About.Head)
-	d.job.Emit(event.Event{Type: event.CommitStarted, Commit: &event.Commit{Branch: d.job.Spec.Commit.Branch, Message: message}})
+	author, committer := d.Job.Signatures()
+	message = landing.Witnessed(message, d.Job.Spec.ID, d.Head)
+	d.Job.Emit(event.Event{Type: event.CommitStarted, Commit: &event.Commit{Branch: d.Job.Spec.Commit.Branch, Message: message}})
 	signature := ""
 	var sign func(context.Context, []byte) (string, error)
-	if d.job.Spec.Commit.Signed() {
+	if d.Job.Spec.Commit.Signed() {
 		sign = func(ctx context.Context, commit []byte) (_ string, err error) {
-			signature, err = d.job.opts.Preflight.Signing.Sign(ctx, commit)
+			signature, err = d.Options.Preflight.Signing.Sign(ctx, commit)
 			return signature, err
 		}
 	}
-	done, err := d.site.Tree.Commit(ctx, d.changes, gitops.CommitOptions{
-		Sign: sign, Parent: d.site.Base, Branch: branch, Message: message, Author: author, Committer: committer,
-		Replaces: d.job.Start.Tip, MustNotExist: branch != "" && d.job.Start.Tip == "" && d.job.Spec.Repo.Kind != tasks.RepoURL,
-		Force:     branch != "" && d.job.Spec.Repo.Kind == tasks.RepoURL, // branches in a mirror are leftovers of earlier runs
-		Discarded: d.site.Linked() && !d.job.opts.Keep && d.site.Hooks == nil,
+	done, err := d.Site.Tree.Commit(ctx, d.changes, gitops.CommitOptions{
+		Sign: sign, Parent: d.Site.Base, Branch: branch, Message: message, Author: author, Committer: committer,
+		Replaces: d.Job.Start.Tip, MustNotExist: branch != "" && d.Job.Start.Tip == "" && d.Job.Spec.Repo.Kind != tasks.RepoURL,
+		Force:     branch != "" && d.Job.Spec.Repo.Kind == tasks.RepoURL, // branches in a mirror are leftovers of earlier runs
+		Discarded: d.Site.Linked() && !d.Options.Keep && d.Site.Hooks == nil,
 	})
 	if err != nil {
 		return err
 	}
-	if pushesFromMirror(d.job.Spec) {
-		done.Branch = d.job.Spec.Commit.Branch
+	if pushesFromMirror(d.Job.Spec) {
+		done.Branch = d.Job.Spec.Commit.Branch
 	}
 	d.made = done
-	d.job.Emit(event.Event{Type: event.Committed, Commit: &event.Commit{
+	d.Job.Emit(event.Event{Type: event.Committed, Commit: &event.Commit{
 		Hash: done.Hash, Branch: done.Branch, Message: message, Author: author.String(), Committer: committer.String(), Signature: signature,
 	}})
 	return nil
@@ -335,10 +347,10 @@ func pushesFromMirror(spec tasks.Job) bool {
 // message returns the message of the job's commit. outcome is set for a job that did not finish.
 func (d *delivery) message(unfinished event.Outcome) string {
 	final := ""
-	if d.result != nil && unfinished == "" {
-		final = d.result.Final
+	if d.Result != nil && unfinished == "" {
+		final = d.Result.Final
 	}
-	return d.job.Message(d.site.Base, final, unfinished)
+	return d.Job.Message(d.Site.Base, final, unfinished)
 }
 
 // findLeaks returns the secrets in the text that the job's changes add. A secret that
@@ -348,21 +360,21 @@ func (d *delivery) findLeaks(ctx context.Context) ([]landing.Leak, error) {
 	if err != nil {
 		return nil, err
 	}
-	return landing.Leaks(ctx, d.site.Tree, changes, d.job.opts.Redact)
+	return landing.Leaks(ctx, d.Site.Tree, changes, d.Options.Redact)
 }
 
 // committed returns the job's changes as a commit would contain them: of files with
 // uncommitted changes of the user, a commit includes these changes.
 func (d *delivery) committed(ctx context.Context) (*state.ChangeSet, error) {
-	mixed := slices.ContainsFunc(d.changes.Changes, func(c state.Change) bool { return slices.Contains(d.site.Dirty, c.Path) })
-	if d.job.Spec.Commit == nil || !d.site.InPlace || d.site.Base != "" && !mixed {
+	mixed := slices.ContainsFunc(d.changes.Changes, func(c state.Change) bool { return slices.Contains(d.Site.Dirty, c.Path) })
+	if d.Job.Spec.Commit == nil || !d.Site.InPlace || d.Site.Base != "" && !mixed {
 		return d.changes, nil
 	}
-	base, err := d.site.Tree.SnapshotOf(d.site.Base)
+	base, err := d.Site.Tree.SnapshotOf(d.Site.Base)
 	if err != nil {
 		return nil, err
 	}
-	all, err := d.site.Tree.Changes(ctx, base.Below(d.site.Below))
+	all, err := d.Site.Tree.Changes(ctx, base.Below(d.Site.Below))
 	if err != nil {
 		return nil, err
 	}
@@ -386,8 +398,8 @@ func (d *delivery) leaked(leaks []landing.Leak) *ending.Stop {
 		where = append(where, k.String())
 	}
 	text := "the changes contain secrets that were not in the repository: " + textcut.List(slices.Compact(where))
-	if d.job.Spec.Commit == nil {
-		d.job.Warn(text + "; they are redacted in the patch")
+	if d.Job.Spec.Commit == nil {
+		d.Job.Warn(text + "; they are redacted in the patch")
 		return nil
 	}
 	return &ending.Stop{

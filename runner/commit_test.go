@@ -30,12 +30,12 @@ func (s *stage) delivery(plan *tasks.Plan, spec tasks.Job, files map[string]stri
 	for name, text := range files {
 		writeFile(s.t, filepath.Join(p.Space.Dir(), name), text)
 	}
-	return &delivery{job: j, site: p}
+	return &delivery{work: j.left(p)}
 }
 
 func (d *delivery) patchText(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(d.job.opts.Dir.Path(), d.patch))
+	text, err := os.ReadFile(filepath.Join(d.Options.Dir.Path(), d.patch))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestAJobWithoutChanges(t *testing.T) {
 	if end := d.commit(t.Context()); end != nil || d.made.Hash != "" {
 		t.Errorf("%+v, commit %q", end, d.made.Hash)
 	}
-	d.job.Spec.RequireChanges = true
+	d.Job.Spec.RequireChanges = true
 	if end := d.findChanges(t.Context()); end == nil || end.Code != event.CodeFailed || end.Detail != "the task requires changes and nothing was changed" {
 		t.Errorf("%+v", end)
 	}
@@ -84,11 +84,11 @@ func TestTheCommitIsExactlyTheChange(t *testing.T) {
 	if end := d.findChanges(t.Context()); end != nil {
 		t.Fatalf("%+v", *end)
 	}
-	writeFile(t, filepath.Join(d.site.Space.Dir(), "late"), "by whoever still runs\n")
+	writeFile(t, filepath.Join(d.Site.Space.Dir(), "late"), "by whoever still runs\n")
 	if end := d.commit(t.Context()); end != nil {
 		t.Fatalf("%+v", *end)
 	}
-	if got := git(t, s.repo, "show", "--format=%P %an <%ae> %cn <%ce>", "--name-only", "millhand/a"); got != d.site.Base+" Ann <ann@example.com> millhand <millhand@localhost>\n\na\nb" {
+	if got := git(t, s.repo, "show", "--format=%P %an <%ae> %cn <%ce>", "--name-only", "millhand/a"); got != d.Site.Base+" Ann <ann@example.com> millhand <millhand@localhost>\n\na\nb" {
 		t.Errorf("the commit is %s", got)
 	}
 	made := s.of(event.Committed)
@@ -108,7 +108,7 @@ func TestACommitIsSigned(t *testing.T) {
 	d := s.delivery(&tasks.Plan{}, spec, map[string]string{"a": "x\n"})
 	const signature = "-----BEGIN SSH SIGNATURE-----\nx\n-----END SSH SIGNATURE-----\n"
 	var signed string
-	d.job.opts.Preflight.Signing.Sign = func(_ context.Context, commit []byte) (string, error) {
+	d.Options.Preflight.Signing.Sign = func(_ context.Context, commit []byte) (string, error) {
 		signed = string(commit)
 		return signature, nil
 	}
@@ -119,8 +119,8 @@ func TestACommitIsSigned(t *testing.T) {
 	if !strings.Contains(raw, "\ngpgsig -----BEGIN SSH SIGNATURE-----\n x\n") || !strings.Contains(signed, "\nMillhand-Job: a") || s.of(event.Committed)[0].Commit.Signature != signature {
 		t.Errorf("signed %q; the commit is\n%s", signed, raw)
 	}
-	d.job.opts.Preflight.Signing.Sign = func(context.Context, []byte) (string, error) { return "", errors.New("no agent") }
-	d.job.Start.Tip = d.made.Hash
+	d.Options.Preflight.Signing.Sign = func(context.Context, []byte) (string, error) { return "", errors.New("no agent") }
+	d.Job.Start.Tip = d.made.Hash
 	if end := d.commit(t.Context()); end == nil || !strings.Contains(end.Detail, "no agent") || git(t, s.repo, "cat-file", "commit", "millhand/a") != raw {
 		t.Errorf("without a key: %+v", end)
 	}
@@ -136,8 +136,8 @@ func TestChangesThatCantBeRead(t *testing.T) {
 		reason string
 	}{
 		"after a signal": {true, func(*delivery) {}, event.CodeTerminated, ""},
-		"the base, for what is outside of the workspace": {false, func(d *delivery) { d.site.Base, d.site.Below, d.site.InPlace = missing, "web", false }, "", "find the job's changes: "},
-		"the base, for secrets of the user":              {false, func(d *delivery) { d.site.Base, d.site.Dirty = missing, []string{"own"} }, "", "look for secrets in the job's changes: "},
+		"the base, for what is outside of the workspace": {false, func(d *delivery) { d.Site.Base, d.Site.Below, d.Site.InPlace = missing, "web", false }, "", "find the job's changes: "},
+		"the base, for secrets of the user":              {false, func(d *delivery) { d.Site.Base, d.Site.Dirty = missing, []string{"own"} }, "", "look for secrets in the job's changes: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := setUp(t)
@@ -187,7 +187,7 @@ func TestCommitRequiresUnchangedBranch(t *testing.T) {
 	if end = ending.OfGit(ctx, "commit", os.ErrExist); end.Code != event.CodeInterrupted {
 		t.Errorf("after a signal: %+v", end)
 	}
-	d.job.Start.Tip = git(t, s.repo, "rev-parse", "millhand/a")
+	d.Job.Start.Tip = git(t, s.repo, "rev-parse", "millhand/a")
 	if end = d.commit(t.Context()); end != nil || git(t, s.repo, "rev-parse", "millhand/a") != d.made.Hash {
 		t.Errorf("a branch that is to be replaced: %+v", end)
 	}
@@ -223,7 +223,7 @@ func TestCommitsInAMirrorStayWithTheirRun(t *testing.T) {
 	if end := d.commit(t.Context()); end != nil || d.made.Branch != "millhand/a" {
 		t.Fatalf("%+v, %+v", end, d.made)
 	}
-	if got := git(t, d.site.Origin.Git.Common, "branch", "--list", "millhand/a"); got != "" {
+	if got := git(t, d.Site.Origin.Git.Common, "branch", "--list", "millhand/a"); got != "" {
 		t.Errorf("the mirror has the branch %q", got)
 	}
 	if end := d.publish(t.Context()); end != nil || git(t, s.repo, "rev-parse", "millhand/a") != d.made.Hash {
@@ -241,13 +241,13 @@ func TestWorkInProgressIsCommittedAfterALimit(t *testing.T) {
 		"a budget":              {nil, event.CodeOverBudget, true},
 		"a failure":             {nil, event.CodeFailed, false},
 		"a signal":              {nil, event.CodeTerminated, false},
-		"not wanted":            {func(d *delivery) { d.job.Spec.Commit.WIP = false }, event.CodeLimit, false},
-		"no commit":             {func(d *delivery) { d.job.Spec.Commit = nil }, event.CodeLimit, false},
-		"no session yet":        {func(d *delivery) { d.site.Touched = false }, event.CodeLimit, false},
-		"the patch is it":       {func(d *delivery) { d.job.Spec.Publish = tasks.PublishPatch }, event.CodeLimit, false},
+		"not wanted":            {func(d *delivery) { d.Job.Spec.Commit.WIP = false }, event.CodeLimit, false},
+		"no commit":             {func(d *delivery) { d.Job.Spec.Commit = nil }, event.CodeLimit, false},
+		"no session yet":        {func(d *delivery) { d.Site.Touched = false }, event.CodeLimit, false},
+		"the patch is it":       {func(d *delivery) { d.Job.Spec.Publish = tasks.PublishPatch }, event.CodeLimit, false},
 		"not measured":          {func(d *delivery) { d.changes = nil }, event.CodeLimit, false},
 		"nothing was changed":   {func(d *delivery) { d.changes = &state.ChangeSet{} }, event.CodeLimit, false},
-		"a mirror to push from": {func(d *delivery) { d.job.Spec.Repo.Kind, d.job.Spec.Publish = tasks.RepoURL, tasks.PublishPush }, event.CodeLimit, false},
+		"a mirror to push from": {func(d *delivery) { d.Job.Spec.Repo.Kind, d.Job.Spec.Publish = tasks.RepoURL, tasks.PublishPush }, event.CodeLimit, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := setUp(t)
@@ -300,7 +300,7 @@ func TestASecretInTheChangeEndsTheJob(t *testing.T) {
 	if patch := d.patchText(t); strings.Contains(patch, token) || !strings.Contains(patch, "+key: "+redact.Mark) || !strings.Contains(patch, "+y\n") {
 		t.Errorf("the patch is %s", patch)
 	}
-	d.job.Spec.Commit = nil
+	d.Job.Spec.Commit = nil
 	if end := d.findChanges(t.Context()); end != nil || !strings.Contains(s.warnings(), "config:2 (") || !strings.Contains(s.warnings(), "redacted in the patch") {
 		t.Errorf("without a commit: %+v; warnings: %s", end, s.warnings())
 	}
@@ -373,7 +373,7 @@ func TestChangesOutsideTheWorkspaceAreAWarning(t *testing.T) {
 		t.Errorf("the changes are %+v", d.changes.Changes)
 	}
 	s.events = nil
-	d.job.opts.Level = sandbox.Full // whose commands can't write there
+	d.Options.Level = sandbox.Full // whose commands can't write there
 	if err := d.warnOutsideWorkspace(t.Context()); err != nil || s.warnings() != "" {
 		t.Errorf("%v; warnings: %s", err, s.warnings())
 	}
@@ -393,7 +393,7 @@ func TestUnwritablePatch(t *testing.T) {
 	if end := d.commit(ctx); end != nil || d.lost() {
 		t.Errorf("nothing else keeps the work, and: %+v", end)
 	}
-	d.job.Spec.Publish = tasks.PublishPatch
+	d.Job.Spec.Publish = tasks.PublishPatch
 	if end := d.findChanges(t.Context()); end == nil || end.Code != event.CodeCommit || !strings.HasPrefix(end.Detail, "save the patch of the job: ") {
 		t.Errorf("the patch is the result, and: %+v", end)
 	}

@@ -15,7 +15,7 @@ func (d *delivery) afterCommit(ctx context.Context) *ending.Stop {
 	if d.made.Hash == "" {
 		return nil
 	}
-	return site.JobHooks{Site: d.site}.Run(ctx, tasks.AfterCommit, event.CodeExtension, func(in *hook.Input) { in.Commit = d.hookCommit() })
+	return site.JobHooks{Site: d.Site}.Run(ctx, tasks.AfterCommit, event.CodeExtension, func(in *hook.Input) { in.Commit = d.hookCommit() })
 }
 
 // hookCommit returns the commit of the job; nil without one.

@@ -33,7 +33,7 @@ func TestARepositoryInTheWorkspace(t *testing.T) {
 			spec := s.job("a")
 			c.change(&spec)
 			d := s.delivery(&tasks.Plan{}, spec, map[string]string{"new": "x\n"})
-			at := filepath.Join(d.site.Space.Dir(), "x")
+			at := filepath.Join(d.Site.Space.Dir(), "x")
 			mkdirFor(t, filepath.Join(at, "f"))
 			git(t, at, "init", "-q")
 			git(t, at, "commit", "-q", "--allow-empty", "-m", "nested")
@@ -55,7 +55,7 @@ func TestARepositoryInTheWorkspace(t *testing.T) {
 func TestFilesThatAnEarlierProcessCouldNotSave(t *testing.T) {
 	s := setUp(t)
 	d := s.delivery(&tasks.Plan{}, s.job("a"), map[string]string{"new": "x\n"})
-	d.job.History = history.Job{Facts: &history.Facts{End: &event.JobEnd{Refused: []string{"lost", "new"}}}, Intent: history.Resume{}}
+	d.Job.History = history.Job{Facts: &history.Facts{End: &event.JobEnd{Refused: []string{"lost", "new"}}}, Intent: history.Resume{}}
 	if end := d.findChanges(t.Context()); end != nil {
 		t.Fatalf("%+v", *end)
 	}
@@ -74,19 +74,19 @@ func TestFactsOfAPullRequest(t *testing.T) {
 	s.opts.About.StartedBy = &event.StartedBy{RunURL: "https://ci.example/held-by-millhand-1234"}
 	spec := s.job("a")
 	spec.Verify = []tasks.Verify{{Name: "tests"}, {Name: "held-by-millhand-1234"}}
-	d := &delivery{job: s.begin(&tasks.Plan{Name: "m"}, spec)}
-	d.site = s.prepared(d.job)
+	j := s.begin(&tasks.Plan{Name: "m"}, spec)
+	d := &delivery{work: j.left(s.prepared(j))}
 	earlier := d.facts()
 	if earlier.Session != nil || earlier.Hunks != "" || earlier.Verify[0] != (publish.Verify{Name: "tests", Before: "not run"}) {
 		t.Errorf("of an earlier run: %+v", earlier)
 	}
-	d.baseline = []event.Baseline{{Name: "tests", ExitCode: 1}}
-	d.result = &ending.Result{Final: "Done. held-by-millhand-1234", Totals: event.Totals{Turns: 3, Denied: 1}, Hunks: &event.Hunks{Needed: 2}, Review: &event.Review{Attempt: 1}}
-	cost := d.result.Totals.Cost.USD()
+	d.Baseline = []event.Baseline{{Name: "tests", ExitCode: 1}}
+	d.Result = &ending.Result{Final: "Done. held-by-millhand-1234", Totals: event.Totals{Turns: 3, Denied: 1}, Hunks: &event.Hunks{Needed: 2}, Review: &event.Review{Attempt: 1}}
+	cost := d.Result.Totals.Cost.USD()
 	want := publish.Facts{
 		Run: "r1", Task: "a", Name: "m", RunURL: "https://ci.example/" + redact.Mark, Message: d.message(""),
 		Session: &publish.Session{Summary: "Done. " + redact.Mark, Model: "script:x", Profile: "build", Turns: 3, Denied: 1, CostUSD: cost},
-		Verify:  []publish.Verify{{Name: "tests", Before: d.baseline[0].Result()}, {Name: redact.Mark, Before: "not run"}}, Hunks: d.result.Hunks.Line(), Reviewed: d.result.Review,
+		Verify:  []publish.Verify{{Name: "tests", Before: d.Baseline[0].Result()}, {Name: redact.Mark, Before: "not run"}}, Hunks: d.Result.Hunks.Line(), Reviewed: d.Result.Review,
 	}
 	got := d.facts()
 	if len(got.LeftOut) == 0 {
@@ -104,15 +104,15 @@ func TestRequestsThatAreNotMade(t *testing.T) {
 	j := s.begin(&tasks.Plan{}, spec)
 	label := func(name string) event.ForgeRequest { return event.ForgeRequest{Kind: event.LabelRequest, Label: name} }
 	result := &ending.Result{Requests: []event.ForgeRequest{label("bug"), label("other")}}
-	if j.skipRequests(result); len(s.of(event.ForgeRequestEnded)) > 0 || makesRequests(j, result) {
+	if j.requests.skip(result); len(s.of(event.ForgeRequestEnded)) > 0 || j.requests.due(result) {
 		t.Error("a task without requests has some")
 	}
 	j.Spec.Requests = &tasks.Requests{Labels: []string{"bug"}, MaxLabels: 2}
-	if !makesRequests(j, result) || makesRequests(j, nil) || makesRequests(j, &ending.Result{}) {
+	if !j.requests.due(result) || j.requests.due(nil) || j.requests.due(&ending.Result{}) {
 		t.Error("it makes others than its result has")
 	}
-	j.skipRequests(result)
-	j.skipRequests(result)
+	j.requests.skip(result)
+	j.requests.skip(result)
 	var got []string
 	for _, e := range s.of(event.ForgeRequestEnded) {
 		r := e.ForgeRequest
@@ -121,8 +121,10 @@ func TestRequestsThatAreNotMade(t *testing.T) {
 	if diff := cmp.Diff([]string{"bug skipped", "other refused"}, got); diff != "" || s.of(event.ForgeRequestEnded)[0].ForgeRequest.Reason != "the job did not pass" || !strings.HasPrefix(s.warnings(), `request label "other": refused: `) {
 		t.Errorf("warnings %q (-want +got):\n%s", s.warnings(), diff)
 	}
-	j.answered = nil
-	if end := (&delivery{job: j, result: &ending.Result{Requests: result.Requests[1:]}, site: s.prepared(j)}).requests(t.Context()); end != nil || len(s.of(event.ForgeRequestEnded)) != 3 || len(s.of(event.ForgeRequestStarted)) > 0 {
+	j.requests.answered = nil
+	d := &delivery{work: j.left(s.prepared(j))}
+	d.Result = &ending.Result{Requests: result.Requests[1:]}
+	if end := d.request(t.Context()); end != nil || len(s.of(event.ForgeRequestEnded)) != 3 || len(s.of(event.ForgeRequestStarted)) > 0 {
 		t.Errorf("a refused request: %+v", end)
 	}
 }
@@ -144,7 +146,9 @@ func TestCommentsThatAreNotPosted(t *testing.T) {
 		s := setUp(t)
 		j := s.begin(&tasks.Plan{}, s.job("a"))
 		j.Spec.Comment, j.History = c.spec, c.past
-		if end := (&delivery{job: j, result: c.result}).comment(t.Context()); end != nil || s.warnings() != c.warning {
+		d := &delivery{work: j.left(nil)}
+		d.Result = c.result
+		if end := d.comment(t.Context()); end != nil || s.warnings() != c.warning {
 			t.Errorf("%s: %+v, warnings %q", name, end, s.warnings())
 		}
 	}

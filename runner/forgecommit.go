@@ -13,12 +13,12 @@ import (
 
 // signing returns how the forge makes the job's commit; nil if it does not.
 func (d *delivery) signing() (*publish.Signing, error) {
-	repo, made := d.site.Origin, d.made.Hash
-	if !d.job.Spec.Commit.ByForge() || d.job.Start.Signer.Client == nil {
+	repo, made := d.Site.Origin, d.made.Hash
+	if !d.Job.Spec.Commit.ByForge() || d.Job.Start.Signer.Client == nil {
 		return nil, nil //nolint:nilnil // the usual case
 	}
-	s := d.job.Start.Signer
-	s.Branch = publish.SigningPrefix + d.job.opts.RunID + "/" + d.job.Spec.ID
+	s := d.Job.Start.Signer
+	s.Branch = publish.SigningPrefix + d.Options.RunID + "/" + d.Job.Spec.ID
 	if signed, err := repo.Signed(made); err != nil || signed { // an earlier process has fetched it
 		return &s, err
 	}
@@ -40,14 +40,14 @@ func (d *delivery) signing() (*publish.Signing, error) {
 	}
 	s.Check = func(hash string) error { return d.sameCommit(made, hash) }
 	s.Made = func(ctx context.Context, hash string) error {
-		if d.job.Spec.Repo.Kind == tasks.RepoPath {
-			_, committer := d.job.Signatures()
+		if d.Job.Spec.Repo.Kind == tasks.RepoPath {
+			_, committer := d.Job.Signatures()
 			if err := repo.MoveBranch(ctx, d.made.Branch, made, hash, committer); err != nil {
 				return err
 			}
 		}
 		d.made.Hash = hash
-		d.job.Emit(event.Event{Type: event.Committed, Commit: &event.Commit{Hash: hash, Branch: d.made.Branch, Message: message}})
+		d.Job.Emit(event.Event{Type: event.Committed, Commit: &event.Commit{Hash: hash, Branch: d.made.Branch, Message: message}})
 		return nil
 	}
 	return &s, nil
@@ -55,7 +55,7 @@ func (d *delivery) signing() (*publish.Signing, error) {
 
 // filesByForge returns the changes of a commit, if the forge can make it.
 func (d *delivery) filesByForge(base, made string) ([]forge.File, error) {
-	changed, err := d.site.Origin.Difference(base, made, forge.MaxCommit)
+	changed, err := d.Site.Origin.Difference(base, made, forge.MaxCommit)
 	if err != nil {
 		return nil, fmt.Errorf("sign: api: %w; use sign: ssh", err)
 	}
@@ -72,7 +72,7 @@ func (d *delivery) filesByForge(base, made string) ([]forge.File, error) {
 // sameCommit returns an error unless the forge's commit has the files and the parent of the
 // job's commit, and a signature.
 func (d *delivery) sameCommit(made, hash string) error {
-	repo := d.site.Origin
+	repo := d.Site.Origin
 	trees, parents := [2]string{}, [2]string{}
 	for i, c := range []string{made, hash} {
 		line, err := repo.FirstParents(c, 2)

@@ -8,28 +8,63 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
+	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/publish"
 	"github.com/millhand/millhand/runner/requests"
+	"github.com/millhand/millhand/runner/site"
 )
 
-// requested returns what the agent has requested in the final message, with what the task decides about it.
-func (j *job) requested(r *ending.Result) []event.ForgeRequest {
+// forgeRequests are the changes of the forge that the agent of a job requests. Each gets one outcome.
+type forgeRequests struct {
+	job      *site.Job
+	redact   *redact.Redactor
+	answered map[string]bool // those that have an outcome, by id
+}
+
+// of returns what the agent has requested in the final message, with what the task decides about it.
+func (f *forgeRequests) of(r *ending.Result) []event.ForgeRequest {
+	j := f.job
 	if j.Spec.Requests == nil || r == nil {
 		return nil
 	}
-	return requests.Decide(*j.Spec.Requests, r.Requests, j.History.Requested(), j.opts.Redact.Text)
+	return requests.Decide(*j.Spec.Requests, r.Requests, j.History.Requested(), f.redact.Text)
 }
 
-// makesRequests reports whether the job may write to the forge what its agent requests.
-func makesRequests(j *job, r *ending.Result) bool {
-	return j.Spec.Requests.Made() && r != nil && len(r.Requests) > 0
+// due reports whether the job may write to the forge what its agent requests.
+func (f *forgeRequests) due(r *ending.Result) bool {
+	return f.job.Spec.Requests.Made() && r != nil && len(r.Requests) > 0
 }
 
-// requests makes the changes of the forge that the agent has requested.
-func (d *delivery) requests(ctx context.Context) *ending.Stop {
-	j := d.job
-	all := j.requested(d.result)
+// decided reports the outcome of a request.
+func (f *forgeRequests) decided(one event.ForgeRequest) {
+	if f.answered == nil {
+		f.answered = map[string]bool{}
+	}
+	f.answered[one.ID] = true
+	if one.Outcome == event.RequestRefused || one.Outcome == event.RequestFailed {
+		f.job.Warn(fmt.Sprintf("request %s: %s: %s", one.What(), one.Outcome, one.Reason))
+	}
+	f.job.Emit(event.Event{Type: event.ForgeRequestEnded, ForgeRequest: &one})
+}
+
+// skip reports the requests of a job that has ended without making them.
+func (f *forgeRequests) skip(r *ending.Result) {
+	for _, one := range f.of(r) {
+		if f.answered[one.ID] {
+			continue
+		}
+		if one.Outcome == "" {
+			one.Outcome, one.Reason = event.RequestSkipped, "the job did not pass"
+		}
+		f.decided(one)
+	}
+}
+
+// request makes the changes of the forge that the agent has requested.
+func (d *delivery) request(ctx context.Context) *ending.Stop {
+	j := d.Job
+	all := d.Requests.of(d.Result)
 	if len(all) == 0 {
 		return nil
 	}
@@ -37,7 +72,7 @@ func (d *delivery) requests(ctx context.Context) *ending.Stop {
 	to.Job, to.Facts, to.Thread = j.Spec.ID, d.facts(), cmp.Or(to.Thread, forge.Thread{Number: d.pull.Number})
 	err := to.All(ctx, all, func(one event.ForgeRequest) {
 		j.Emit(event.Event{Type: event.ForgeRequestStarted, ForgeRequest: &one})
-	}, j.decided)
+	}, d.Requests.decided)
 	var failed *publish.Failure
 	switch {
 	case errors.As(err, &failed):
@@ -46,29 +81,4 @@ func (d *delivery) requests(ctx context.Context) *ending.Stop {
 		return ending.Of(ctx)
 	}
 	return nil
-}
-
-// decided reports the outcome of a request.
-func (j *job) decided(one event.ForgeRequest) {
-	if j.answered == nil {
-		j.answered = map[string]bool{}
-	}
-	j.answered[one.ID] = true
-	if one.Outcome == event.RequestRefused || one.Outcome == event.RequestFailed {
-		j.Warn(fmt.Sprintf("request %s: %s: %s", one.What(), one.Outcome, one.Reason))
-	}
-	j.Emit(event.Event{Type: event.ForgeRequestEnded, ForgeRequest: &one})
-}
-
-// skipRequests reports the requests of a job that has ended without making them.
-func (j *job) skipRequests(r *ending.Result) {
-	for _, one := range j.requested(r) {
-		if j.answered[one.ID] {
-			continue
-		}
-		if one.Outcome == "" {
-			one.Outcome, one.Reason = event.RequestSkipped, "the job did not pass"
-		}
-		j.decided(one)
-	}
 }

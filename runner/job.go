@@ -18,7 +18,18 @@ type job struct {
 	opts *Options // of the run
 	slot func()   // frees the job's slot when only its publishing is left
 
-	answered map[string]bool // requests of the agent that have an outcome, by id
+	requests *forgeRequests // of the agent
+}
+
+// left returns what the job leaves in a site.
+func (j *job) left(s *site.Site) work {
+	w := work{
+		Job: j.Job.Job, Options: &j.opts.Options, Site: s, Requests: j.requests, Profile: j.AgentProfile(), Advice: j.Advice(), Head: j.opts.About.Head,
+	}
+	if by := j.opts.About.StartedBy; by != nil {
+		w.RunURL = by.RunURL
+	}
+	return w
 }
 
 // phase is one step of a job. If run returns nil, the next phase runs.
@@ -45,9 +56,9 @@ func (j *job) phases(p *progress) []phase {
 		return []phase{{
 			name: "publish", run: func(ctx context.Context) *ending.Stop {
 				l := j.earlierDelivery()
-				return ending.First(ctx, l.publish, l.comment, l.requests)
+				return ending.First(ctx, l.publish, l.comment, l.request)
 			},
-			queued: func() bool { return j.Spec.Publish.Pushes() || comments(j) || j.Spec.Requests.Made() },
+			queued: func() bool { return j.Spec.Publish.Pushes() || comments(j.Job.Job) || j.Spec.Requests.Made() },
 		}}
 	}
 	return []phase{
@@ -76,7 +87,8 @@ func (j *job) phases(p *progress) []phase {
 		}},
 		{name: "disk", run: func(ctx context.Context) *ending.Stop { return p.site.Sandboxes.CheckDiskLimit(ctx) }},
 		{name: "changes", ends: true, run: func(ctx context.Context) *ending.Stop { // otherwise it would be repeated to save the changes
-			p.delivery = &delivery{job: j, site: p.site, baseline: p.baseline, result: p.result}
+			p.delivery = &delivery{work: j.left(p.site)}
+			p.delivery.Baseline, p.delivery.Result = p.baseline, p.result
 			return p.delivery.findChanges(ctx)
 		}},
 		{name: "commit", run: func(ctx context.Context) *ending.Stop {
@@ -84,9 +96,9 @@ func (j *job) phases(p *progress) []phase {
 		}},
 		{
 			name: "publish", run: func(ctx context.Context) *ending.Stop {
-				return ending.First(ctx, p.delivery.publish, p.delivery.comment, p.delivery.requests)
+				return ending.First(ctx, p.delivery.publish, p.delivery.comment, p.delivery.request)
 			},
-			queued: func() bool { return p.delivery.publishes() || comments(j) || makesRequests(j, p.result) },
+			queued: func() bool { return p.delivery.publishes() || comments(j.Job.Job) || j.requests.due(p.result) },
 		},
 	}
 }
@@ -136,7 +148,7 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 	}
 	if end != nil && p.site != nil && p.site.Before != nil && !p.delivery.measured() {
 		// The changes of a job that did not pass are not committed, but saved.
-		p.delivery = &delivery{job: j, site: p.site}
+		p.delivery = &delivery{work: j.left(p.site)}
 		if bad := p.delivery.findChanges(after); bad == nil {
 			p.delivery.commitWIP(after, end)
 		} else if bad.Code != end.Code && !bad.Code.Cause().Unnamed() {
@@ -144,7 +156,7 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 		}
 	}
 	if end != nil {
-		j.skipRequests(p.result)
+		j.requests.skip(p.result)
 	}
 	file, failed := j.writeOutput(ctx, p.result)
 	if failed != nil && end != nil {

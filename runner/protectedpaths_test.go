@@ -21,7 +21,7 @@ func TestAChangeThatARuleDeniesIsNotCommitted(t *testing.T) {
 		t.Errorf("the patch is\n%s", text)
 	}
 	d = s.delivery(&tasks.Plan{}, s.job("b"), map[string]string{"main": "y\n"})
-	writeFile(t, filepath.Join(d.site.Space.Dir(), ".gitmodules"), "[submodule \"x\"]\n\tpath = x\n\turl = -u./payload\n\tupdate = !CMD\n")
+	writeFile(t, filepath.Join(d.Site.Space.Dir(), ".gitmodules"), "[submodule \"x\"]\n\tpath = x\n\turl = -u./payload\n\tupdate = !CMD\n")
 	if end := d.findChanges(t.Context()); end == nil || end.Code != event.CodeProtected {
 		t.Errorf("%+v", end)
 	}

@@ -39,9 +39,9 @@ func (j *job) enqueue(ctx context.Context) (leave func(), end *ending.Stop) {
 func (j *job) earlierDelivery() *delivery {
 	c := j.Start.Earlier
 	j.Emit(event.Event{Type: event.Committed, Commit: &c})
-	d := &delivery{job: j, site: &site.Site{Origin: j.Start.Origin}, made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
+	d := &delivery{work: j.left(&site.Site{Origin: j.Start.Origin}), made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
 	if j.Start.Own && j.History.Facts != nil {
-		d.result, d.baseline = resultOf(j.History.Facts, j.Spec), slices.Collect(maps.Values(j.History.Baseline))
+		d.Result, d.Baseline = resultOf(j.History.Facts, j.Spec), slices.Collect(maps.Values(j.History.Baseline))
 	}
 	return d
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // publishes reports whether there is a commit to publish.
-func (d *delivery) publishes() bool { return d.job.Spec.Publish.Pushes() && d.made.Hash != "" }
+func (d *delivery) publishes() bool { return d.Job.Spec.Publish.Pushes() && d.made.Hash != "" }
 
 // publish pushes the job's commit and publishes its pull request, if its task has
 // publish.mode push or pr. A failure does not remove the commit and the patch.
@@ -41,15 +41,15 @@ func (d *delivery) publish(ctx context.Context) *ending.Stop {
 // publication returns what is published of the job.
 func (d *delivery) publication() *publish.Publication {
 	p := &publish.Publication{
-		PushOptions: remote.PushOptions{Remote: d.job.Start.Remote, Commit: d.made.Hash, Branch: d.made.Branch, Expect: d.job.Start.Lease},
-		From:        d.site.Origin.Git, OnBase: d.site.InPlace, Base: d.site.Base, Saved: "saved as a patch", Emit: d.emit,
+		PushOptions: remote.PushOptions{Remote: d.Job.Start.Remote, Commit: d.made.Hash, Branch: d.made.Branch, Expect: d.Job.Start.Lease},
+		From:        d.Site.Origin.Git, OnBase: d.Site.InPlace, Base: d.Site.Base, Saved: "saved as a patch", Emit: d.emit,
 	}
-	if d.job.Start.Earlier.Hash != "" {
+	if d.Job.Start.Earlier.Hash != "" {
 		p.Saved = "on the branch"
 	}
-	if target := d.job.Start.Pull; target.Client != nil {
-		p.Pull = &publish.PullRequest{Target: target, Spec: *d.job.Spec.Pull, Facts: d.facts()}
-		known := d.job.History.Pull()
+	if target := d.Job.Start.Pull; target.Client != nil {
+		p.Pull = &publish.PullRequest{Target: target, Spec: *d.Job.Spec.Pull, Facts: d.facts()}
+		known := d.Job.History.Pull()
 		p.Pull.Earlier = publish.Earlier(known.Earlier)
 		switch {
 		case known.Keep:
@@ -66,35 +66,32 @@ func (d *delivery) emit(e event.Event) {
 	if p := e.Published; p != nil && p.PullRequest != nil {
 		d.pull = *p.PullRequest
 	}
-	d.job.Emit(e)
+	d.Job.Emit(e)
 }
 
 // facts returns the contents of the pull request's texts.
 func (d *delivery) facts() publish.Facts {
-	spec, clean := d.job.Spec, d.job.opts.Redact.Text
-	f := publish.Facts{Run: d.job.opts.RunID, Name: clean(d.job.Plan.Name), Task: spec.Task}
+	spec, clean := d.Job.Spec, d.Options.Redact.Text
+	f := publish.Facts{Run: d.Options.RunID, RunURL: clean(d.RunURL), Name: clean(d.Job.Plan.Name), Task: spec.Task}
 	if spec.Commit != nil {
 		f.Message = d.message("")
 	}
-	if by := d.job.opts.About.StartedBy; by != nil {
-		f.RunURL = clean(by.RunURL)
-	}
-	if d.result != nil {
-		t := d.result.Totals
+	if d.Result != nil {
+		t := d.Result.Totals
 		f.Session = &publish.Session{
-			Summary: clean(d.result.Final), Model: spec.ModelName, Profile: spec.Profile.Name, Turns: t.Turns, Denied: t.Denied, CostUSD: t.Cost.USD(), Models: d.result.Models,
+			Summary: clean(d.Result.Final), Model: spec.ModelName, Profile: spec.Profile.Name, Turns: t.Turns, Denied: t.Denied, CostUSD: t.Cost.USD(), Models: d.Result.Models,
 		}
 	}
-	if d.result != nil {
-		f.Reviewed = d.result.Review
+	if d.Result != nil {
+		f.Reviewed = d.Result.Review
 	}
-	if d.result != nil && d.result.Hunks != nil {
-		f.Hunks = d.result.Hunks.Line()
+	if d.Result != nil && d.Result.Hunks != nil {
+		f.Hunks = d.Result.Hunks.Line()
 	}
 	for _, c := range spec.Verify {
 		v := publish.Verify{Name: clean(c.Name), Before: "not run"}
-		if i := slices.IndexFunc(d.baseline, func(o event.Baseline) bool { return o.Name == c.Name }); i >= 0 {
-			v.Before = d.baseline[i].Result()
+		if i := slices.IndexFunc(d.Baseline, func(o event.Baseline) bool { return o.Name == c.Name }); i >= 0 {
+			v.Before = d.Baseline[i].Result()
 		}
 		f.Verify = append(f.Verify, v)
 	}

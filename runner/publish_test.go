@@ -30,7 +30,7 @@ func TestPublishPushesWhatWasCommitted(t *testing.T) {
 	j := s.begin(&tasks.Plan{}, spec)
 	p := s.prepared(j)
 	hash := git(t, s.repo, "commit-tree", "-p", p.Base, "-m", "work", "HEAD^{tree}")
-	d := &delivery{job: j, site: p}
+	d := &delivery{work: j.left(p)}
 	if end := d.publish(t.Context()); end != nil || at(t, url, "millhand/a") != "" {
 		t.Errorf("nothing was committed, and: %+v", end)
 	}
@@ -73,7 +73,7 @@ func TestTheForgeMakesNoFirstCommit(t *testing.T) {
 	_, url := s.onForge()
 	spec := s.allPublished()
 	j := s.begin(&tasks.Plan{}, spec)
-	d := &delivery{job: j, site: s.prepared(j), made: gitops.CommitResult{Hash: git(t, s.repo, "commit-tree", "-m", "first", "HEAD^{tree}"), Branch: "millhand/a"}}
+	d := &delivery{work: j.left(s.prepared(j)), made: gitops.CommitResult{Hash: git(t, s.repo, "commit-tree", "-m", "first", "HEAD^{tree}"), Branch: "millhand/a"}}
 	if end := d.publish(t.Context()); end == nil || end.Detail != "read the commit: it has no parent" || at(t, url, "millhand/a") != "" {
 		t.Errorf("%+v; the branch is at %s", end, at(t, url, "millhand/a"))
 	}
@@ -86,7 +86,7 @@ func TestPublishInPlacePushesOnTopOfTheBase(t *testing.T) {
 	spec.Publish, spec.Commit.Branch = tasks.PublishPush, tasks.CurrentBranch
 	j := s.begin(&tasks.Plan{}, spec)
 	p := s.prepared(j)
-	d := &delivery{job: j, site: p, made: gitops.CommitResult{Hash: git(t, s.repo, "commit-tree", "-p", p.Base, "-m", "work", "HEAD^{tree}"), Branch: "main"}}
+	d := &delivery{work: j.left(p), made: gitops.CommitResult{Hash: git(t, s.repo, "commit-tree", "-p", p.Base, "-m", "work", "HEAD^{tree}"), Branch: "main"}}
 	if end := d.publish(t.Context()); end != nil || at(t, url, "main") != d.made.Hash {
 		t.Errorf("%+v; main is at %s", end, at(t, url, "main"))
 	}

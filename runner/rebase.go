@@ -154,7 +154,7 @@ func landRebased(ctx context.Context, j *job, c *event.Commit) (failed string, e
 		return commands.Feedback(failed, j.opts.Dir), nil
 	}
 	j.Emit(event.Event{Type: event.Committed, Commit: c})
-	d := &delivery{job: j, site: s, made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
+	d := &delivery{work: j.left(s), made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
 	if end := d.publish(ctx); end != nil {
 		return "", end
 	}

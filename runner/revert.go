@@ -132,7 +132,7 @@ func (v reverting) tree(s *site.Site) (string, error) {
 // difference to the job's commit on its branch.
 func (v reverting) land(ctx context.Context, s *site.Site, done *Reverted) error {
 	j := v.job
-	d := &delivery{job: j, site: s}
+	d := &delivery{work: j.left(s)}
 	end := s.Diff.Recall(ctx, j.History.Facts)
 	if end == nil {
 		end = d.findChanges(ctx)

@@ -371,7 +371,9 @@ func (r *run) guard(ctx context.Context, j tasks.Job, skip *ending.Stop, slot fu
 
 // job returns the job for a specification of the plan.
 func (r *run) job(spec tasks.Job) *job {
-	return &job{Job: r.agents.Job(spec), run: r, opts: &r.opts}
+	j := &job{Job: r.agents.Job(spec), run: r, opts: &r.opts}
+	j.requests = &forgeRequests{job: j.Job.Job, redact: r.opts.Redact}
+	return j
 }
 
 // skip returns why a job is not started, nil if it is.

@@ -17,51 +17,49 @@ import (
 // program was granted any: only level A prevents all of them. B doesn't prevent changes of modes, and before
 // Linux 6.2 truncation.
 func (d *delivery) unpermitted(changes *state.ChangeSet) *ending.Stop {
-	j := d.job
-	if j.opts.Level == sandbox.Full || d.mayChange() || !d.startsPrograms() {
+	j := d.Job
+	if d.Options.Level == sandbox.Full || d.mayChange() || !d.startsPrograms() {
 		return nil
 	}
 	var files []string
 	states := changes.States()
 	for _, c := range changes.Changes {
-		if !d.site.Diff.Has(c.Path, states[c.Path]) {
+		if !d.Site.Diff.Has(c.Path, states[c.Path]) {
 			files = append(files, c.Path)
 		}
 	}
 	if len(files) == 0 {
 		return nil
 	}
-	return &ending.Stop{Code: event.CodeProtected, Detail: fmt.Sprintf("files were changed while the job ran (%s), but the profile %s allows no changes: at sandbox level %s a tool, hook or server can write (fix: sandbox level A, or another profile)", textcut.List(files), j.Spec.Profile.Name, j.opts.Level)}
+	return &ending.Stop{Code: event.CodeProtected, Detail: fmt.Sprintf("files were changed while the job ran (%s), but the profile %s allows no changes: at sandbox level %s a tool, hook or server can write (fix: sandbox level A, or another profile)", textcut.List(files), j.Spec.Profile.Name, d.Options.Level)}
 }
 
 // mayChange reports whether the job may change files: its agents, its script, a program that the manifest grants
 // it, or an earlier run whose changes it continues.
 func (d *delivery) mayChange() bool {
-	j := d.job
-	p := j.AgentProfile()
+	j := d.Job
+	p := d.Profile
 	return p.MayChange() || j.Spec.Script != nil || j.Start.Onto.Commit != "" || j.History.Inherits() ||
 		slices.ContainsFunc(j.Plan.Grants(), func(g tasks.Grant) bool {
-			return g.Workspace && confinement.MayGrant(p) || slices.ContainsFunc(g.Dirs, func(dir string) bool { return confinement.Overlap(dir, d.site.Dir) })
+			return g.Workspace && confinement.MayGrant(p) || slices.ContainsFunc(g.Dirs, func(dir string) bool { return confinement.Overlap(dir, d.Site.Dir) })
 		})
 }
 
 // startsPrograms reports whether anything but setup and verify commands runs programs in the job.
 func (d *delivery) startsPrograms() bool {
-	j := d.job
+	j := d.Job
 	return j.Plan.StartsProcesses() || len(j.Plan.Tools) > 0 || !j.Spec.Profile.Hides("bash")
 }
 
 // forgotten warns of a job whose profile was probably forgotten, because nothing was changed. A task that asks for changes
 // fails.
 func (d *delivery) forgotten() *ending.Stop {
-	j := d.job
-	text := j.Advice()
 	switch {
-	case text == "":
+	case d.Advice == "":
 		return nil
-	case j.Spec.Changing:
-		return &ending.Stop{Code: event.CodeProfile, Detail: "nothing was changed: " + text}
+	case d.Job.Spec.Changing:
+		return &ending.Stop{Code: event.CodeProfile, Detail: "nothing was changed: " + d.Advice}
 	}
-	j.Warn(text)
+	d.Job.Warn(d.Advice)
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 func TestChangesThatNothingPermits(t *testing.T) {
 	grants := func(workspace bool, dirs ...string) func(*delivery) {
 		return func(d *delivery) {
-			d.job.Plan.MCP = []tasks.MCPServer{{Name: "m", Process: tasks.Process{Workspace: workspace, Write: dirs}}}
+			d.Job.Plan.MCP = []tasks.MCPServer{{Name: "m", Process: tasks.Process{Workspace: workspace, Write: dirs}}}
 		}
 	}
 	for name, c := range map[string]struct {
@@ -24,16 +24,16 @@ func TestChangesThatNothingPermits(t *testing.T) {
 	}{
 		"a server":             {grants(false), true},
 		"a server that may":    {grants(true), false},
-		"a server's directory": {func(d *delivery) { grants(false, d.site.Dir)(d) }, false},
+		"a server's directory": {func(d *delivery) { grants(false, d.Site.Dir)(d) }, false},
 		"another directory":    {grants(false, "/elsewhere"), true},
-		"a tool":               {func(d *delivery) { d.job.Plan.Tools = []tasks.CustomTool{{}} }, true},
+		"a tool":               {func(d *delivery) { d.Job.Plan.Tools = []tasks.CustomTool{{}} }, true},
 		"no program":           {func(*delivery) {}, false},
-		"level A":              {func(d *delivery) { grants(false)(d); d.job.opts.Level = sandbox.Full }, false},
-		"a script":             {func(d *delivery) { grants(false)(d); d.job.Spec.Script = &tasks.TaskScript{} }, false},
-		"commits of before":    {func(d *delivery) { grants(false)(d); d.job.Start.Onto = preflight.Rebase{Commit: "c0ffee"} }, false},
+		"level A":              {func(d *delivery) { grants(false)(d); d.Options.Level = sandbox.Full }, false},
+		"a script":             {func(d *delivery) { grants(false)(d); d.Job.Spec.Script = &tasks.TaskScript{} }, false},
+		"commits of before":    {func(d *delivery) { grants(false)(d); d.Job.Start.Onto = preflight.Rebase{Commit: "c0ffee"} }, false},
 		"another profile": {func(d *delivery) {
 			grants(false)(d)
-			d.job.Spec.Profile, _ = permission.Preset("build")
+			d.Profile, _ = permission.Preset("build")
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -41,9 +41,9 @@ func TestChangesThatNothingPermits(t *testing.T) {
 			spec := s.job("a")
 			spec.Profile = readonly()
 			d := s.delivery(&tasks.Plan{}, spec, map[string]string{"new": "x\n"})
-			d.job.opts.Level = sandbox.None
+			d.Options.Level = sandbox.None
 			c.change(d)
-			f, err := d.site.Diff.Find(t.Context())
+			f, err := d.Site.Diff.Find(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
