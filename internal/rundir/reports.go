@@ -3,6 +3,7 @@ package rundir
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -40,7 +41,7 @@ func (d *Dir) CopyEvents(to func(line []byte, durable bool) error) { d.copy = to
 // Log returns the sink that writes events.jsonl. It is called once.
 func (d *Dir) Log() *EventLog {
 	l := &EventLog{file: d.events, size: d.valid, room: d.freeSpace, copy: d.copy}
-	if d.evidence != nil {
+	if d.proved {
 		l.chain = cmp.Or(d.chain, &event.Chain{})
 	}
 	return l
@@ -49,7 +50,8 @@ func (d *Dir) Log() *EventLog {
 // Finish writes the reports, completes the events and moves both to their final
 // directory. For an error after the end of the run it emits another end of the run,
 // so that reports, output and exit code agree.
-func (d *Dir) Finish(emit func(event.Event), log *EventLog, fold *report.Fold, broken func() error) error {
+func (d *Dir) Finish(ctx context.Context, emit func(event.Event), log *EventLog, fold *report.Fold, broken func() error) error {
+	ctx = context.WithoutCancel(ctx) // a run that is interrupted is sealed, too
 	failpoint.Hit(failpoint.RunFinishing, "")
 	defer failpoint.Hit(failpoint.RunFinished, "")
 	outputs.Prune(d.dir.Sub("outputs"), time.Time{}) //nolint:errcheck // removes empty directories
@@ -73,19 +75,19 @@ func (d *Dir) Finish(emit func(event.Event), log *EventLog, fold *report.Fold, b
 		fault = fmt.Errorf("record events: %w", cause)
 	}
 	if fault == nil {
-		if err = d.seal(emit, log, fold); err != nil {
+		if err = d.seal(ctx, emit, log, fold); err != nil {
 			fault = fmt.Errorf("evidence of %s: %w", d.path, err)
 		}
 	}
 	if endedBy(emit, fold, fault) {
-		write()                 //nolint:errcheck // the first error is the one to report
-		d.seal(emit, log, fold) //nolint:errcheck // as above
+		write()                      //nolint:errcheck // the first error is the one to report
+		d.seal(ctx, emit, log, fold) //nolint:errcheck // as above
 	}
 	if err := d.land(); err != nil {
 		fault = errors.Join(fault, err)
 		if endedBy(emit, fold, err) {
 			d.writeReports(fold.Report()) //nolint:errcheck // as above
-			d.seal(emit, log, fold)       //nolint:errcheck // as above
+			d.seal(ctx, emit, log, fold)  //nolint:errcheck // as above
 		}
 	}
 	return fault

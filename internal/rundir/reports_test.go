@@ -33,7 +33,7 @@ func TestACopiedRunWritesNoReports(t *testing.T) {
 		stream := event.NewStream(time.Now, log, fold)
 		stream.Emit(event.Event{Type: event.RunStarted, Run: &event.Run{ID: "r"}})
 		stream.Emit(event.Event{Type: event.RunEnded, RunEnd: &event.RunEnd{Outcome: event.Passed}})
-		if err := d.Finish(stream.Emit, log, fold, stream.Err); err != nil {
+		if err := d.Finish(t.Context(), stream.Emit, log, fold, stream.Err); err != nil {
 			t.Fatal(err)
 		}
 		d.Close()

@@ -22,6 +22,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/files/sharedfile"
+	"github.com/millhand/millhand/internal/gitops/signing"
 	"github.com/millhand/millhand/internal/proc/clock"
 	"github.com/millhand/millhand/internal/proc/failpoint"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -47,8 +48,9 @@ type Dir struct {
 	valid    int64  // length of its complete events in bytes
 	manifest []byte // see KeepManifest
 
-	evidence *Evidence    // nil for none
-	chain    *event.Chain // of the events of earlier processes; nil for none
+	proved bool         // the run leaves evidence
+	key    *signing.Key // that signs it; nil for none
+	chain  *event.Chain // of the events of earlier processes; nil for none
 
 	copy    func(line []byte, durable bool) error // see CopyEvents
 	events  *os.File                              // set by Begin

@@ -2,26 +2,21 @@ package rundir
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/gitops/signing"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/report/evidence"
 )
 
-// Evidence is how a run seals its report directory.
-type Evidence struct {
-	Sign func(message []byte) (string, error) // returns the signature of evidence.intoto.json; nil for none
-	// Envelope returns evidence.dsse.json for it; nil if the key can't make one. It is called if Sign is not nil.
-	Envelope func(message []byte) ([]byte, error)
-}
-
-// Prove makes the run chain its events and seal the directory at the end. It is called before
-// Log.
-func (d *Dir) Prove(e Evidence) { d.evidence = &e }
+// Prove makes the run chain its events and seal the directory at the end. A key signs the statement about it; nil for no
+// signature. It is called before Log.
+func (d *Dir) Prove(key *signing.Key) { d.proved, d.key = true, key }
 
 // beforeSeal returns the size of a stored stream without the seal that may be its last complete
 // line, which is longer the more files a run has.
@@ -61,8 +56,8 @@ var errNotChained = errors.New("its events are not chained")
 
 // seal seals the directory, if the run has evidence: its reports are written, and the seal is
 // the last event.
-func (d *Dir) seal(emit func(event.Event), log *EventLog, fold *report.Fold) error {
-	if d.evidence == nil {
+func (d *Dir) seal(ctx context.Context, emit func(event.Event), log *EventLog, fold *report.Fold) error {
+	if !d.proved {
 		return nil
 	}
 	run, _, _ := log.last()
@@ -97,11 +92,11 @@ func (d *Dir) seal(emit func(event.Event), log *EventLog, fold *report.Fold) err
 	if err := log.complete(); err != nil {
 		return err
 	}
-	return d.state(log, rep)
+	return d.state(ctx, log, rep)
 }
 
 // state writes the statement about a sealed directory, its signature and its envelope.
-func (d *Dir) state(log *EventLog, rep *report.Report) error {
+func (d *Dir) state(ctx context.Context, log *EventLog, rep *report.Report) error {
 	run, seal, chain := log.last()
 	if seal == nil {
 		return errors.New("the seal was not written")
@@ -116,11 +111,11 @@ func (d *Dir) state(log *EventLog, rep *report.Report) error {
 	}
 	signature := ""
 	var envelope []byte
-	if d.evidence.Sign != nil {
-		if signature, err = d.evidence.Sign(bytes.Clone(text)); err != nil {
+	if d.key != nil {
+		if signature, err = d.key.SignAs(ctx, evidence.Namespace, bytes.Clone(text)); err != nil {
 			return err
 		}
-		if envelope, err = d.evidence.Envelope(bytes.Clone(text)); err != nil {
+		if envelope, err = d.key.Envelope(ctx, evidence.PayloadType, bytes.Clone(text)); err != nil {
 			return err
 		}
 	}

@@ -261,7 +261,7 @@ func (p *Publishing) publish(ctx context.Context, out *rundir.Dir, pending []int
 	emit(event.Event{Type: event.RunEnded, RunEnd: &event.RunEnd{
 		Outcome: event.Worst(append(event.ExitsOf(ends), own...)).OutcomeOf(), ExitCode: p.failOn.Exit(ends, own...), ElapsedMS: elapsed + p.world.Now().Sub(began).Milliseconds(),
 	}})
-	if err := out.Finish(emit, log, fold, func() error { return errors.Join(log.Err(), stream.Err()) }); err != nil {
+	if err := out.Finish(ctx, emit, log, fold, func() error { return errors.Join(log.Err(), stream.Err()) }); err != nil {
 		return fault.Wrap(event.ExitInternal, err)
 	}
 	return nil

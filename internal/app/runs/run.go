@@ -141,7 +141,7 @@ func Start(ctx context.Context, w world.World, o invocation.Options, c checks.Ch
 	case o.Log.Quiet:
 		print = result.Brief
 	}
-	savedrun.Prove(ctx, out, plan.Evidence, c.Key)
+	savedrun.Prove(out, plan.Evidence, c.Key)
 	out.CopyEvents(s.Delivery.Record)
 	if err := out.Begin(s.ID, level, trees, len(plan.Jobs)); err != nil {
 		return fault.Wrap(event.ExitUsage, err)
@@ -239,7 +239,7 @@ func execute(
 		debug.FreeOSMemory()
 	}
 	pulls.Annotate(ctx, w, clients.Open, fold.Final(), out.Files().FS(), described, o.Redact, clients.Notify)
-	unwritten := out.Finish(emit, events, fold, o.Broken)
+	unwritten := out.Finish(ctx, emit, events, fold, o.Broken)
 	stop()
 	result.Annotate(w, log, fold.Report(), dir)
 	w.KeepResult(out.Path())

@@ -8,23 +8,19 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/signing"
 	"github.com/millhand/millhand/internal/rundir"
-	"github.com/millhand/millhand/report/evidence"
 	"github.com/millhand/millhand/tasks"
 )
 
 // Prove makes a run leave evidence, if its manifest has it. key signs it; nil for no
 // signature.
-func Prove(ctx context.Context, out *rundir.Dir, settings *tasks.Evidence, key *signing.Key) {
-	if settings == nil {
-		return
+func Prove(out *rundir.Dir, settings *tasks.Evidence, key *signing.Key) {
+	switch {
+	case settings == nil:
+	case settings.Signed():
+		out.Prove(key)
+	default:
+		out.Prove(nil)
 	}
-	var e rundir.Evidence
-	if settings.Signed() {
-		ctx = context.WithoutCancel(ctx) // a run that is interrupted is sealed, too
-		e.Sign = func(message []byte) (string, error) { return key.SignAs(ctx, evidence.Namespace, message) }
-		e.Envelope = func(message []byte) ([]byte, error) { return key.Envelope(ctx, evidence.PayloadType, message) }
-	}
-	out.Prove(e)
 }
 
 // ProveAgain is [Prove] for a saved run that gets more events.
@@ -40,7 +36,7 @@ func ProveAgain(ctx context.Context, w world.World, out *rundir.Dir, run *event.
 			return fault.New(event.ExitAuth, "evidence.sign: %w; nothing was changed", err)
 		}
 	}
-	Prove(ctx, out, settings, key)
+	Prove(out, settings, key)
 	return nil
 }
 

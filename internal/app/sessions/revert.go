@@ -131,7 +131,7 @@ func revert(ctx context.Context, w world.World, r savedrun.Reopened, o invocatio
 	}
 	defer ready.Close()
 	trees := ready.Trees(only)
-	savedrun.Prove(ctx, r.Out, plan.Evidence, key)
+	savedrun.Prove(r.Out, plan.Evidence, key)
 	if err := r.Out.Begin(r.Past.Run.ID, level, trees, 1); err != nil {
 		return done, fault.Wrap(event.ExitUsage, err)
 	}
@@ -164,7 +164,7 @@ func revert(ctx context.Context, w world.World, r savedrun.Reopened, o invocatio
 			History:   to,
 		},
 	})
-	if unwritten := r.Out.Finish(emit, events, fold, broken); unwritten != nil {
+	if unwritten := r.Out.Finish(ctx, emit, events, fold, broken); unwritten != nil {
 		return done, fault.Wrap(event.ExitInternal, errors.Join(err, unwritten))
 	}
 	if err != nil {

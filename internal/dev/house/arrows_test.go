@@ -30,7 +30,6 @@ func moreArrows() []string {
 		internal/gitops/content.Filters.Clean internal/gitops/ignore.Tree.Tracked
 		internal/model/openai.Dialect.Schema internal/model/opened.Conversation.Price internal/money.Budget.price
 		internal/proc.Command.Monitor internal/proc.Confined.Note
-		internal/rundir.Evidence.Envelope internal/rundir.Evidence.Sign
 		internal/session.Config.Checkpoint internal/session.Config.JobLimits
 		runner/agent.Equipment.Facts runner/agent.Equipment.OpenModel
 		runner/preflight.Options.Forge runner/savedjob.Run.Forge

@@ -12,7 +12,7 @@ import (
 // FuzzVerify verifies files that somebody has made. Only those of the run are without problems.
 func FuzzVerify(f *testing.F) {
 	own, facts := newOwner(f, "ann"), honest()
-	facts.sign, facts.envelope = own.sign, own.envelope
+	facts.key = own.key
 	r := record(f, facts)
 	events, statement, signature := r.files[evidence.EventsFile].Data, r.files[evidence.StatementFile].Data, r.files[evidence.SignatureFile].Data
 	f.Add(events, statement, signature)

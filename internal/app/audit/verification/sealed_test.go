@@ -23,7 +23,6 @@ import (
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/report"
-	"github.com/millhand/millhand/report/evidence"
 )
 
 const runID = "20260102-030405-1a2b3c4d"
@@ -62,14 +61,6 @@ func newOwner(tb testing.TB, name string) owner {
 	return owner{key, allowed}
 }
 
-func (o owner) sign(message []byte) (string, error) {
-	return o.key.SignAs(nil, evidence.Namespace, message) //nolint:staticcheck // unused for keys in memory
-}
-
-func (o owner) envelope(message []byte) ([]byte, error) {
-	return o.key.Envelope(nil, evidence.PayloadType, message) //nolint:staticcheck // as above
-}
-
 // ran is a run that has ended: its files, and the commits that its repository has.
 type ran struct {
 	files   fstest.MapFS
@@ -80,8 +71,7 @@ type ran struct {
 type facts struct {
 	cost     money.USD
 	rule     string
-	sign     func([]byte) (string, error)
-	envelope func([]byte) ([]byte, error)
+	key      *signing.Key // nil for no signature
 	outcomes [2]event.Outcome
 }
 
@@ -100,14 +90,14 @@ func record(tb testing.TB, f facts) ran {
 		tb.Fatal(err)
 	}
 	defer out.Close()
-	out.Prove(rundir.Evidence{Sign: f.sign, Envelope: f.envelope})
+	out.Prove(f.key)
 	if err := out.Begin(runID, sandbox.None, nil, 2); err != nil {
 		tb.Fatal(err)
 	}
 	log, fold := out.Log(), &report.Fold{}
 	stream := event.NewStream(now, log, fold)
 	sign := "none"
-	if f.sign != nil {
+	if f.key != nil {
 		sign = "ssh"
 	}
 	stream.Emit(event.Event{Type: event.RunStarted, Run: &event.Run{
@@ -144,7 +134,7 @@ func record(tb testing.TB, f facts) ran {
 		emit(event.Event{Type: event.JobEnded, JobEnd: &event.JobEnd{Outcome: f.outcomes[i], Attempts: 1, Turns: 1, CostUSD: &f.cost, Patch: "patches/" + job + ".patch"}})
 	}
 	stream.Emit(event.Event{Type: event.RunEnded, RunEnd: &event.RunEnd{Outcome: event.Failed, ExitCode: event.ExitFailed}})
-	if err := out.Finish(stream.Emit, log, fold, func() error { return nil }); err != nil {
+	if err := out.Finish(tb.Context(), stream.Emit, log, fold, func() error { return nil }); err != nil {
 		tb.Fatal(err)
 	}
 	got.load(tb, out.Files().FS())

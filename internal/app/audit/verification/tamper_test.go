@@ -70,7 +70,7 @@ func size(files fstest.MapFS) (sum int) {
 func signed(t *testing.T) (ran, owner) {
 	t.Helper()
 	own, f := newOwner(t, "ann"), honest()
-	f.sign, f.envelope = own.sign, own.envelope
+	f.key = own.key
 	return record(t, f), own
 }
 

@@ -12,7 +12,7 @@ import (
 
 func TestARunIsVerified(t *testing.T) {
 	own, f := newOwner(t, "ann"), honest()
-	f.sign, f.envelope = own.sign, own.envelope
+	f.key = own.key
 	r := record(t, f)
 	got := verify(r.files, own.allowed, r.repo())
 	if len(got.Problems) > 0 || len(got.Notes) > 0 || len(got.Verified) != 8 || got.Run != runID {
@@ -21,7 +21,7 @@ func TestARunIsVerified(t *testing.T) {
 	if got := verify(r.files, nil); len(got.Problems) > 0 || len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "--allowed-signers") {
 		t.Errorf("without allowed signers: %+v", got)
 	}
-	f.sign = nil
+	f.key = nil
 	r = record(t, f)
 	if got := verify(r.files, nil); len(got.Problems) > 0 || len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "nothing outside") {
 		t.Errorf("without a signature: %+v", got)
@@ -48,7 +48,7 @@ func TestRemovedOutputsAreNoProblem(t *testing.T) {
 func TestARebuiltChainIsDetected(t *testing.T) {
 	own, thief := newOwner(t, "ann"), newOwner(t, "mallory")
 	f := honest()
-	f.sign, f.envelope = own.sign, own.envelope
+	f.key = own.key
 	r := record(t, f)
 	for name, change := range map[string]func(*facts){
 		"cost":    func(f *facts) { f.cost = 1 },
@@ -70,7 +70,7 @@ func TestARebuiltChainIsDetected(t *testing.T) {
 				t.Errorf("%s: other trailers are not detected", name)
 			}
 		}
-		other.sign, other.envelope = thief.sign, thief.envelope
+		other.key = thief.key
 		signed := record(t, other)
 		if got := verify(signed.files, own.allowed); len(got.Problems) != 1 || !strings.Contains(got.Problems[0].What, "is not an allowed signer") {
 			t.Errorf("%s: the signature of another key: %+v", name, got.Problems)

@@ -247,7 +247,7 @@ func (p *followed) rebaseWithoutModel(ctx context.Context) (done runner.Rebased,
 		},
 	})
 	if began {
-		if unwritten := r.Out.Finish(emit, events, fold, broken); unwritten != nil {
+		if unwritten := r.Out.Finish(ctx, emit, events, fold, broken); unwritten != nil {
 			return done, errors.Join(err, unwritten)
 		}
 	}
