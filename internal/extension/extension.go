@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -33,9 +34,9 @@ type Config struct {
 	// Profiles are those of the sessions that call tools: the job's first, and those of
 	// its subagents.
 	Profiles []permission.Profile
-	Taken    func(tool string) bool // whether the name of a tool is in use
-	Version  string                 // of millhand
-	Sandbox  string                 // level of the processes, for reports
+	Custom   []tools.Tool // whose names, as those of the tools of millhand, are in use
+	Version  string       // of millhand
+	Sandbox  string       // level of the processes, for reports
 	// Launch returns what starts a process of a server. Its end releases what the
 	// processes need, after the last of them has ended.
 	Launch  func(ctx context.Context, s tasks.MCPServer) (start func(context.Context) (*proc.Service, error), end func() error, err error)
@@ -45,6 +46,11 @@ type Config struct {
 	Emit    func(event.Extension)                 // called by several goroutines
 	Warn    func(text string)                     // likewise
 	Now     func() time.Time
+}
+
+// taken reports whether the name of a tool is one of millhand's or of a custom tool.
+func (c *Config) taken(name string) bool {
+	return permission.Reserved(name) || slices.ContainsFunc(c.Custom, func(t tools.Tool) bool { return strings.EqualFold(t.Spec().Name, name) })
 }
 
 // Set are the extensions of a job. Its methods are for one goroutine; its tools may be called
@@ -140,7 +146,7 @@ func (set *Set) offer() error {
 	names := mcp.Names(all)
 	for i, t := range all {
 		s := owners[t.Server]
-		if c.Taken(names[i]) || set.host.has(names[i]) {
+		if c.taken(names[i]) || set.host.has(names[i]) {
 			s.state.ToolsLeftOut = append(s.state.ToolsLeftOut, t.Name)
 			c.Warn(fmt.Sprintf("tool %s of MCP server %s is left out: the name %s is in use", t.Name, t.Server, names[i]))
 			continue

@@ -16,6 +16,8 @@ import (
 	"github.com/millhand/millhand/internal/testing/lsptest"
 	"github.com/millhand/millhand/internal/testing/mcptest"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/command"
 )
 
 func TestMain(m *testing.M) {
@@ -45,6 +47,16 @@ func (r *record) warned(t *testing.T, text string) {
 	}
 }
 
+// custom returns a custom tool.
+func custom(t *testing.T, name string) []tools.Tool {
+	t.Helper()
+	tool, err := tools.NewCustom(command.Custom{Name: name, Description: "does nothing", Command: []string{"true"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []tools.Tool{tool}
+}
+
 // config returns the configuration of servers whose processes are not confined.
 func config(t *testing.T, r *record, servers ...tasks.MCPServer) Config {
 	t.Helper()
@@ -58,7 +70,7 @@ func config(t *testing.T, r *record, servers ...tasks.MCPServer) Config {
 	}
 	all := permission.Profile{Name: "p", Rules: []permission.Rule{{Permission: "*_*", Pattern: "*", Effect: permission.Allow}}}
 	return Config{
-		Servers: servers, Profiles: []permission.Profile{all}, Taken: func(name string) bool { return name == "a_echo" }, Version: "1", Sandbox: "A", Now: time.Now,
+		Servers: servers, Profiles: []permission.Profile{all}, Custom: custom(t, "a_echo"), Version: "1", Sandbox: "A", Now: time.Now,
 		Launch: func(_ context.Context, s tasks.MCPServer) (func(context.Context) (*proc.Service, error), func() error, error) {
 			start := func(ctx context.Context) (*proc.Service, error) {
 				return proc.StartService(ctx, proc.Command{Args: append([]string{self, "mcp-server"}, s.Process.Command...), Dir: t.TempDir(), Grace: 100 * time.Millisecond})

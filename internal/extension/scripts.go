@@ -126,7 +126,7 @@ func (h *host) checkNames() error {
 	for _, l := range h.loaded {
 		for _, t := range l.Tools {
 			lower := strings.ToLower(t.Name)
-			if seen[lower] || h.config.Taken(t.Name) {
+			if seen[lower] || h.config.taken(t.Name) {
 				errs = append(errs, fmt.Errorf("%s: the tool name %s is in use", t.Owner, t.Name))
 			}
 			if seen[lower] = true; !validName(t.Name) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/extension"
@@ -41,7 +40,7 @@ func (x *extensions) start(ctx context.Context, fail context.CancelCauseFunc) *e
 		return ending.Fault(event.CodeExtension, fmt.Errorf("tool files and plugins: %w", proc.OfStart(err)))
 	}
 	c := extension.Config{
-		Servers: j.Plan.MCP, Profiles: []permission.Profile{main.task.Profile}, Taken: Taken(j.run.equipment.Custom),
+		Servers: j.Plan.MCP, Profiles: []permission.Profile{main.task.Profile}, Custom: j.run.equipment.Custom,
 		Version: j.run.version, Sandbox: string(j.opts.Level), Proxy: j.run.equipment.Proxy, Hold: j.opts.Redact.Hold,
 		Launch: func(ctx context.Context, s tasks.MCPServer) (func(context.Context) (*proc.Service, error), func() error, error) {
 			g, err := x.site.Ground(confinement.ProcessProfile(main.task.Profile, "mcp."+s.Name, s.Process))
@@ -94,17 +93,5 @@ func (x *extensions) tools(ctx context.Context, env *tools.Env, s sessionSpec) (
 func (x *extensions) close() {
 	if err := errors.Join(x.set.Close(), x.languages.Close()); err != nil {
 		x.job.Warn(fmt.Sprintf("clean up after the extensions: %v", err))
-	}
-}
-
-// Taken returns whether the name of a tool is one of millhand's or of a custom tool.
-func Taken(custom []tools.Tool) func(string) bool {
-	return func(name string) bool {
-		for _, t := range custom {
-			if strings.EqualFold(t.Spec().Name, name) {
-				return true
-			}
-		}
-		return permission.Reserved(name)
 	}
 }

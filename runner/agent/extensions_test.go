@@ -230,20 +230,6 @@ func TestACustomToolThatMayWrite(t *testing.T) {
 	}
 }
 
-// The names of a custom tool are taken as millhand's own are, whatever their case.
-func TestNamesOfToolsThatAreTaken(t *testing.T) {
-	deploy, err := tools.NewCustom(command.Custom{Name: "Deploy", Description: "deploys", Command: []string{"true"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	taken := Taken([]tools.Tool{deploy})
-	for name, want := range map[string]bool{"deploy": true, "read": true, "batch": true, "deploys": false} {
-		if taken(name) != want {
-			t.Errorf("%s: %t", name, !want)
-		}
-	}
-}
-
 // The skills in a workspace are files that a model reads; others are not.
 func TestFilesOfSkills(t *testing.T) {
 	got := filesOf([]skill.Skill{{Dir: "/w/.agents/skills/a"}, {Dir: "relative"}}, "/w")

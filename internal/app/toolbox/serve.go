@@ -18,7 +18,6 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/text/printable"
-	"github.com/millhand/millhand/runner/agent"
 	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/runner/jsprogram"
 	"github.com/millhand/millhand/tasks"
@@ -95,7 +94,7 @@ func serve(ctx context.Context, w world.World, o load.ProfileOptions, mode strin
 		scripts.Load.Settings = jsprogram.Settings(set.plan, env.Profile, env.Model, tasks.DefaultAgent)
 	}
 	started, err := extension.Start(ctx, extension.Config{
-		Servers: needed, Scripts: scripts, Profiles: []permission.Profile{env.Profile}, Taken: agent.Taken(set.custom), Version: w.Version, Sandbox: string(g.Level), Proxy: w.Proxy, Hold: env.Redact.Hold,
+		Servers: needed, Scripts: scripts, Profiles: []permission.Profile{env.Profile}, Custom: set.custom, Version: w.Version, Sandbox: string(g.Level), Proxy: w.Proxy, Hold: env.Redact.Hold,
 		Launch: func(ctx context.Context, s tasks.MCPServer) (func(context.Context) (*proc.Service, error), func() error, error) {
 			own := g
 			own.Profile, own.Tools = confinement.ProcessProfile(g.Profile, "mcp."+s.Name, s.Process), nil

@@ -22,7 +22,7 @@ func moreArrows() []string {
 		internal/app/queue.Claims.accept internal/app/queue.Claims.has
 		internal/app/runs.Delivery.Record internal/rundir.Dir.copy internal/rundir.EventLog.copy
 		internal/app/world.World.PullTexts
-		internal/extension.Config.Taken internal/extension.LanguageConfig.Found internal/extension.Scripts.Launch
+		internal/extension.LanguageConfig.Found internal/extension.Scripts.Launch
 		internal/extension/hook.Config.Watch internal/extension/jshost.Config.Start internal/extension/mcp.Config.Start
 		internal/extension/lsp.Config.Read internal/extension/lsp.Config.Start
 		internal/extension/lsp.Text.Line internal/extension/lsp.Text.Name
