@@ -5,10 +5,9 @@
 // of a saved run without a session.
 //
 // A job's phases pass values to each other: prepare returns a [site.Site] (the workspace and its sandbox), the
-// session phase a result, and a delivery saves the changes of the site as a patch, a commit and a push. The
-// failure of a job, even a panic, is data in its last event and never ends other jobs. The package saves patches,
-// makes commits and publishes them, posts comments, makes the changes of a forge that an agent has requested
-// (package requests decides which), and runs the hooks of the run. Package session writes the journal of each session,
+// session phase a result, and package delivery saves the changes of the site as a patch, a commit and a push, and makes what
+// an agent requests of the forge. The failure of a job, even a panic, is data in its last event and never ends other jobs. The
+// package also runs the hooks of the run. Package session writes the journal of each session,
 // with the writer of package agent, package rundir makes reports and transcripts from events and journals, and the feature behind
 // package admission decides which jobs of a rollout start: this package does none of these.
 package runner

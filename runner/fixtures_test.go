@@ -2,8 +2,13 @@ package runner
 
 import (
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/runner/ending"
+	"github.com/millhand/millhand/tasks"
 )
+
+// token has the form of a service's key.
+const token = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
 
 // remote creates a bare repository with the stage's branch main and adds it as the
 // origin of the stage's repository.
@@ -21,4 +26,13 @@ func codeOf(s *ending.Stop) event.Code {
 		return ""
 	}
 	return s.Code
+}
+
+// protecting returns a job with protected paths.
+func protecting(j tasks.Job, globs ...string) tasks.Job {
+	for _, g := range globs {
+		j.Protect = append(j.Protect, permission.Protect(g, "m.yaml:7"))
+	}
+	j.Profile = j.Profile.Narrowed("commit.protect", j.Protect)
+	return j
 }

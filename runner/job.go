@@ -6,6 +6,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/runner/agent"
+	"github.com/millhand/millhand/runner/delivery"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tasks"
@@ -18,12 +19,12 @@ type job struct {
 	opts *Options // of the run
 	slot func()   // frees the job's slot when only its publishing is left
 
-	requests *forgeRequests // of the agent
+	requests *delivery.Requests // of the agent
 }
 
 // left returns what the job leaves in a site.
-func (j *job) left(s *site.Site) work {
-	w := work{
+func (j *job) left(s *site.Site) delivery.Work {
+	w := delivery.Work{
 		Job: j.Job.Job, Options: &j.opts.Options, Site: s, Requests: j.requests, Profile: j.AgentProfile(), Advice: j.Advice(), Head: j.opts.About.Head,
 	}
 	if by := j.opts.About.StartedBy; by != nil {
@@ -46,8 +47,8 @@ type phase struct {
 type progress struct {
 	site     *site.Site // nil before prepare
 	baseline []event.Baseline
-	result   *ending.Result // of the session phase
-	delivery *delivery      // nil before the changes phase
+	result   *ending.Result     // of the session phase
+	delivery *delivery.Delivery // nil before the changes phase
 }
 
 // phases lists the phases of a job. They run in order until one returns a stop.
@@ -56,9 +57,9 @@ func (j *job) phases(p *progress) []phase {
 		return []phase{{
 			name: "publish", run: func(ctx context.Context) *ending.Stop {
 				l := j.earlierDelivery()
-				return ending.First(ctx, l.publish, l.comment, l.request)
+				return ending.First(ctx, l.Publish, l.Comment, l.Request)
 			},
-			queued: func() bool { return j.Spec.Publish.Pushes() || comments(j.Job.Job) || j.Spec.Requests.Made() },
+			queued: func() bool { return j.Spec.Publish.Pushes() || delivery.Comments(j.Job.Job) || j.Spec.Requests.Made() },
 		}}
 	}
 	return []phase{
@@ -87,18 +88,18 @@ func (j *job) phases(p *progress) []phase {
 		}},
 		{name: "disk", run: func(ctx context.Context) *ending.Stop { return p.site.Sandboxes.CheckDiskLimit(ctx) }},
 		{name: "changes", ends: true, run: func(ctx context.Context) *ending.Stop { // otherwise it would be repeated to save the changes
-			p.delivery = &delivery{work: j.left(p.site)}
+			p.delivery = &delivery.Delivery{Work: j.left(p.site)}
 			p.delivery.Baseline, p.delivery.Result = p.baseline, p.result
-			return p.delivery.findChanges(ctx)
+			return p.delivery.FindChanges(ctx)
 		}},
 		{name: "commit", run: func(ctx context.Context) *ending.Stop {
-			return ending.First(ctx, p.delivery.commit, p.delivery.afterCommit)
+			return ending.First(ctx, p.delivery.Commit, p.delivery.AfterCommit)
 		}},
 		{
 			name: "publish", run: func(ctx context.Context) *ending.Stop {
-				return ending.First(ctx, p.delivery.publish, p.delivery.comment, p.delivery.request)
+				return ending.First(ctx, p.delivery.Publish, p.delivery.Comment, p.delivery.Request)
 			},
-			queued: func() bool { return p.delivery.publishes() || comments(j.Job.Job) || j.requests.due(p.result) },
+			queued: func() bool { return p.delivery.Publishes() || delivery.Comments(j.Job.Job) || j.requests.Due(p.result) },
 		},
 	}
 }
@@ -146,17 +147,17 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 	if p.site != nil {
 		p.site.Settled()
 	}
-	if end != nil && p.site != nil && p.site.Before != nil && !p.delivery.measured() {
+	if end != nil && p.site != nil && p.site.Before != nil && !p.delivery.Measured() {
 		// The changes of a job that did not pass are not committed, but saved.
-		p.delivery = &delivery{work: j.left(p.site)}
-		if bad := p.delivery.findChanges(after); bad == nil {
-			p.delivery.commitWIP(after, end)
+		p.delivery = &delivery.Delivery{Work: j.left(p.site)}
+		if bad := p.delivery.FindChanges(after); bad == nil {
+			p.delivery.CommitWIP(after, end)
 		} else if bad.Code != end.Code && !bad.Code.Cause().Unnamed() {
 			j.Warn(bad.Detail)
 		}
 	}
 	if end != nil {
-		j.requests.skip(p.result)
+		j.requests.Skip(p.result)
 	}
 	file, failed := j.writeOutput(ctx, p.result)
 	if failed != nil && end != nil {
@@ -166,14 +167,14 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 	}
 	sum := j.jobEnd(end, p)
 	sum.OutputFile = file
-	site.JobHooks{Site: p.site}.End(ctx, p.delivery.hookCommit(), sum)
+	site.JobHooks{Site: p.site}.End(ctx, p.delivery.HookCommit(), sum)
 	return sum
 }
 
 // unsaved reports whether the job's worktree has changes that are saved neither as a patch
 // nor as a commit.
 func (p *progress) unsaved() bool {
-	return p.site.Touched && p.site.Usable() && (p.delivery == nil || p.delivery.lost())
+	return p.site.Touched && p.site.Usable() && (p.delivery == nil || p.delivery.Lost())
 }
 
 // jobEnd returns the payload of the job's last event.
@@ -191,7 +192,7 @@ func (j *job) jobEnd(end *ending.Stop, p *progress) event.JobEnd {
 	t := p.result.Totals
 	sum.Turns, sum.Usage, sum.CostUSD = t.Turns, t.Usage, t.Cost.USD()
 	if p.delivery != nil {
-		sum.Patch, sum.PatchSHA256, sum.Refused = p.delivery.patch, p.delivery.digest, p.delivery.lacking()
+		sum.Patch, sum.PatchSHA256, sum.Refused = p.delivery.Patch, p.delivery.Digest, p.delivery.Lacking()
 	} else if j.Start.Own {
 		sum.Patch = savedPatch(j.opts.Dir, j.Spec.ID)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/runner/agent"
+	"github.com/millhand/millhand/runner/delivery"
 	"github.com/millhand/millhand/runner/site"
 
 	"github.com/google/go-cmp/cmp"
@@ -197,11 +198,24 @@ func TestUnsavedWork(t *testing.T) {
 	}{
 		"no attempt":   {progress{site: &site.Site{}}, false},
 		"not measured": {progress{site: &site.Site{Touched: true}}, true},
-		"a patch":      {progress{site: &site.Site{Touched: true}, delivery: &delivery{patch: "x"}}, false},
-		"nothing":      {progress{site: &site.Site{Touched: true}, delivery: &delivery{}}, true},
+		"a patch":      {progress{site: &site.Site{Touched: true}, delivery: &delivery.Delivery{Patch: "x"}}, false},
+		"nothing":      {progress{site: &site.Site{Touched: true}, delivery: &delivery.Delivery{}}, true},
 	} {
 		if got := c.p.unsaved(); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
+	}
+}
+
+// A job that has read untrusted content commits nothing where only a patch is allowed, and its end gives the reason.
+func TestAMarkLimitsWhatLands(t *testing.T) {
+	s := setUp(t)
+	s.opts.Equipment.OpenModel = plays(t, writes)
+	spec := s.job("a")
+	spec.Publish, spec.FromEvent = tasks.PublishBranch, "event.title"
+	spec.AfterUntrusted = &tasks.AfterUntrusted{Publish: tasks.PublishPatch, Source: "m.yaml:3"}
+	exit := s.run(t.Context(), &tasks.Plan{Parallel: 1, Jobs: []tasks.Job{spec}})
+	if end := s.of(event.JobEnded)[0].JobEnd; exit != event.ExitOK || !strings.Contains(end.Reason, "publish.mode branch is limited to patch") || end.Patch == "" || len(s.of(event.Committed)) > 0 {
+		t.Errorf("exit %d, %+v", exit, end)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/runner/delivery"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/site"
 )
@@ -36,10 +37,10 @@ func (j *job) enqueue(ctx context.Context) (leave func(), end *ending.Stop) {
 
 // earlierDelivery returns the delivery of a job whose work an earlier run, or an earlier process of
 // this one, has committed.
-func (j *job) earlierDelivery() *delivery {
+func (j *job) earlierDelivery() *delivery.Delivery {
 	c := j.Start.Earlier
 	j.Emit(event.Event{Type: event.Committed, Commit: &c})
-	d := &delivery{work: j.left(&site.Site{Origin: j.Start.Origin}), made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
+	d := &delivery.Delivery{Work: j.left(&site.Site{Origin: j.Start.Origin}), Made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
 	if j.Start.Own && j.History.Facts != nil {
 		d.Result, d.Baseline = resultOf(j.History.Facts, j.Spec), slices.Collect(maps.Values(j.History.Baseline))
 	}

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/tasks"
 )
@@ -20,82 +18,6 @@ func at(t *testing.T, url, branch string) string {
 	t.Helper()
 	hash, _, _ := strings.Cut(git(t, t.TempDir(), "ls-remote", url, "refs/heads/"+branch), "\t")
 	return hash
-}
-
-func TestPublishPushesWhatWasCommitted(t *testing.T) {
-	s := setUp(t)
-	url := s.remote()
-	spec := s.job("a")
-	spec.Publish = tasks.PublishPush
-	j := s.begin(&tasks.Plan{}, spec)
-	p := s.prepared(j)
-	hash := git(t, s.repo, "commit-tree", "-p", p.Base, "-m", "work", "HEAD^{tree}")
-	d := &delivery{work: j.left(p)}
-	if end := d.publish(t.Context()); end != nil || at(t, url, "millhand/a") != "" {
-		t.Errorf("nothing was committed, and: %+v", end)
-	}
-	d.made = gitops.CommitResult{Hash: hash, Branch: "millhand/a"}
-	j.Spec.Publish = tasks.PublishBranch
-	if end := d.publish(t.Context()); end != nil || at(t, url, "millhand/a") != "" {
-		t.Errorf("nothing was to be pushed, and: %+v", end)
-	}
-	j.Spec.Publish = tasks.PublishPush
-	if end := d.publish(t.Context()); end != nil || at(t, url, "millhand/a") != hash {
-		t.Fatalf("%+v; the branch is at %q", end, at(t, url, "millhand/a"))
-	}
-	told := s.of(event.CommitPublished)
-	want := &event.Published{Remote: url, Branch: "millhand/a", Hash: hash}
-	if len(told) != 1 {
-		t.Fatalf("told %+v", told)
-	}
-	if diff := cmp.Diff(want, told[0].Published); diff != "" {
-		t.Errorf("told (-want +got):\n%s", diff)
-	}
-	d.made.Hash = git(t, s.repo, "commit-tree", "-m", "other", "HEAD^{tree}")
-	end := d.publish(t.Context())
-	if end == nil || end.Code != event.CodeLease || !strings.Contains(end.Detail, "push branch millhand/a to ") || !strings.HasSuffix(end.Detail, "the changes are saved as a patch") {
-		t.Errorf("a branch that is there: %+v", end)
-	}
-	j.Start.Earlier.Hash = hash
-	if end = d.publish(t.Context()); end == nil || !strings.HasSuffix(end.Detail, "the changes are on the branch") {
-		t.Errorf("of an earlier run: %+v", end)
-	}
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(event.Interrupt{Signal: "SIGTERM", Exit: event.ExitTerminate})
-	if end = d.publish(ctx); end == nil || end.Code != event.CodeTerminated || !strings.Contains(s.warnings(), "was in progress when the run ended") {
-		t.Errorf("after a signal: %+v; warnings: %s", end, s.warnings())
-	}
-}
-
-// The forge can't make the first commit of a repository: the job ends, and nothing is pushed.
-func TestTheForgeMakesNoFirstCommit(t *testing.T) {
-	s := setUp(t)
-	_, url := s.onForge()
-	spec := s.allPublished()
-	j := s.begin(&tasks.Plan{}, spec)
-	d := &delivery{work: j.left(s.prepared(j)), made: gitops.CommitResult{Hash: git(t, s.repo, "commit-tree", "-m", "first", "HEAD^{tree}"), Branch: "millhand/a"}}
-	if end := d.publish(t.Context()); end == nil || end.Detail != "read the commit: it has no parent" || at(t, url, "millhand/a") != "" {
-		t.Errorf("%+v; the branch is at %s", end, at(t, url, "millhand/a"))
-	}
-}
-
-func TestPublishInPlacePushesOnTopOfTheBase(t *testing.T) {
-	s := setUp(t)
-	url := s.remote()
-	spec := s.job("a")
-	spec.Publish, spec.Commit.Branch = tasks.PublishPush, tasks.CurrentBranch
-	j := s.begin(&tasks.Plan{}, spec)
-	p := s.prepared(j)
-	d := &delivery{work: j.left(p), made: gitops.CommitResult{Hash: git(t, s.repo, "commit-tree", "-p", p.Base, "-m", "work", "HEAD^{tree}"), Branch: "main"}}
-	if end := d.publish(t.Context()); end != nil || at(t, url, "main") != d.made.Hash {
-		t.Errorf("%+v; main is at %s", end, at(t, url, "main"))
-	}
-	if told := s.of(event.CommitPublished); len(told) != 1 || told[0].Published.Replaced != p.Base {
-		t.Errorf("told %+v", told)
-	}
-	if end := d.publish(t.Context()); end == nil || end.Code != event.CodeLease {
-		t.Errorf("main is not where the job began, and: %+v", end)
-	}
 }
 
 func TestWorkOfAnEarlierRunIsPushedAlone(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/runner/commands"
+	"github.com/millhand/millhand/runner/delivery"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/runner/site"
@@ -154,8 +155,8 @@ func landRebased(ctx context.Context, j *job, c *event.Commit) (failed string, e
 		return commands.Feedback(failed, j.opts.Dir), nil
 	}
 	j.Emit(event.Event{Type: event.Committed, Commit: c})
-	d := &delivery{work: j.left(s), made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
-	if end := d.publish(ctx); end != nil {
+	d := &delivery.Delivery{Work: j.left(s), Made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
+	if end := d.Publish(ctx); end != nil {
 		return "", end
 	}
 	if j.Spec.Repo.Kind != tasks.RepoPath {

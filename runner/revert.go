@@ -10,6 +10,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/runner/changes"
+	"github.com/millhand/millhand/runner/delivery"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tasks"
@@ -132,15 +133,15 @@ func (v reverting) tree(s *site.Site) (string, error) {
 // difference to the job's commit on its branch.
 func (v reverting) land(ctx context.Context, s *site.Site, done *Reverted) error {
 	j := v.job
-	d := &delivery{work: j.left(s)}
+	d := &delivery.Delivery{Work: j.left(s)}
 	end := s.Diff.Recall(ctx, j.History.Facts)
 	if end == nil {
-		end = d.findChanges(ctx)
+		end = d.FindChanges(ctx)
 	}
-	if d.changes == nil {
+	if d.Changes == nil {
 		return errors.New(end.Detail)
 	}
-	if d.patch == "" && end == nil {
+	if d.Patch == "" && end == nil {
 		j.opts.Dir.Remove(path.Join("patches", j.Spec.ID+".patch")) //nolint:errcheck // missing if the job had changed nothing
 	}
 	if j.Start.Tip == "" {
@@ -157,20 +158,20 @@ func (v reverting) land(ctx context.Context, s *site.Site, done *Reverted) error
 	if err != nil {
 		return err
 	}
-	d.changes = all.Only(func(path string) bool {
-		return !slices.ContainsFunc(d.left, func(f changes.LeftOut) bool { return f.Path == path })
+	d.Changes = all.Only(func(path string) bool {
+		return !slices.ContainsFunc(d.LeftOut, func(f changes.LeftOut) bool { return f.Path == path })
 	})
-	for _, c := range d.changes.Changes {
+	for _, c := range d.Changes.Changes {
 		done.Files = append(done.Files, c.Path)
 	}
-	if len(d.changes.Changes)+len(d.changes.Refused) == 0 {
+	if len(d.Changes.Changes)+len(d.Changes.Refused) == 0 {
 		return nil
 	}
 	s.Base = j.Start.Tip
-	if err := d.record(ctx, j.Message(j.Start.Tip, "", v.unfinished())); err != nil {
+	if err := d.Record(ctx, j.Message(j.Start.Tip, "", v.unfinished())); err != nil {
 		return err
 	}
-	done.Commit = d.made.Hash
+	done.Commit = d.Made.Hash
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/runner/admission"
 	"github.com/millhand/millhand/runner/agent"
+	"github.com/millhand/millhand/runner/delivery"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/savedsession"
@@ -372,7 +373,7 @@ func (r *run) guard(ctx context.Context, j tasks.Job, skip *ending.Stop, slot fu
 // job returns the job for a specification of the plan.
 func (r *run) job(spec tasks.Job) *job {
 	j := &job{Job: r.agents.Job(spec), run: r, opts: &r.opts}
-	j.requests = &forgeRequests{job: j.Job.Job, redact: r.opts.Redact}
+	j.requests = delivery.NewRequests(j.Job.Job, r.opts.Redact)
 	return j
 }
 

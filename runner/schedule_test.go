@@ -8,6 +8,9 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
@@ -187,4 +190,24 @@ func TestAProfileThatWasForgotten(t *testing.T) {
 func readonly() permission.Profile {
 	p, _ := permission.Preset("readonly")
 	return p
+}
+
+// The start of a run has what limits it, and what it was made from.
+func TestTheStartOfARunHasItsLimits(t *testing.T) {
+	s := setUp(t)
+	plan := &tasks.Plan{
+		Manifests: []string{"m.yaml"}, Budget: tasks.Budget{CostUSD: money.Dollar}, Evidence: &tasks.Evidence{Sums: []string{"sum"}},
+		Jobs: []tasks.Job{{ID: "a", Limits: tasks.Limits{Turns: 3, Time: time.Minute, Denials: 2}}},
+	}
+	got := Describe(plan, s.opts)
+	if got.MaxCostUSD == nil || *got.MaxCostUSD != money.Dollar {
+		t.Errorf("budget %v", got.MaxCostUSD)
+	}
+	want := &event.Evidence{Manifests: []event.PolicyFile{{Path: "m.yaml", SHA256: "sum"}}, Caps: map[string]event.Caps{"a": {Turns: 3, TimeMS: 60000, Denials: 2}}}
+	if diff := cmp.Diff(want, got.Evidence); diff != "" {
+		t.Errorf("evidence (-want +got):\n%s", diff)
+	}
+	if got := Describe(&tasks.Plan{}, s.opts); got.MaxCostUSD != nil || got.Evidence != nil || got.Shard != nil {
+		t.Errorf("without limits: %+v", got)
+	}
 }

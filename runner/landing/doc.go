@@ -3,6 +3,6 @@
 // [OwnCommits]). Preflight and sites use the rules of a profile before anything is committed, package agent uses all rules after
 // an attempt, and package savedjob those of the profile and of secrets again when it publishes later.
 //
-// It knows no running jobs and emits no events; it has the reasons to end a job by a rule ([OutOfScope], [Protected]). The phase that applies the rules, commits and ends the job is in package
-// runner (commit.go). It pushes nothing; package publish does.
+// It knows no running jobs and emits no events; it has the reasons to end a job by a rule ([OutOfScope], [Protected]). Package delivery applies the rules,
+// commits and ends the job. It pushes nothing; package publish does.
 package landing

@@ -1,4 +1,4 @@
-package runner
+package delivery
 
 import (
 	"cmp"
@@ -12,17 +12,17 @@ import (
 	"github.com/millhand/millhand/runner/site"
 )
 
-// comments reports whether the job's final message is to be posted.
-func comments(j *site.Job) bool {
+// Comments reports whether the job's final message is to be posted.
+func Comments(j *site.Job) bool {
 	_, posted := j.History.Comments()
 	return j.Spec.Comment != nil && !posted
 }
 
-// comment posts the job's final message. A job that only pushes the commit of another run
+// Comment posts the job's final message. A job that only pushes the commit of another run
 // has none.
-func (d *delivery) comment(ctx context.Context) *ending.Stop {
+func (d *Delivery) Comment(ctx context.Context) *ending.Stop {
 	j := d.Job
-	if !comments(j) || d.Result == nil {
+	if !Comments(j) || d.Result == nil {
 		return nil
 	}
 	if d.Result.Final == "" && len(d.Result.Output) == 0 {
@@ -52,8 +52,8 @@ func (d *delivery) comment(ctx context.Context) *ending.Stop {
 }
 
 // reviewed returns the lines of a file as the job has left it, or as it was when it started; nil if it can't be read.
-func (d *delivery) reviewed(path string) []string {
-	text, err := d.Site.Origin.File(cmp.Or(d.made.Hash, d.Site.Base), path)
+func (d *Delivery) reviewed(path string) []string {
+	text, err := d.Site.Origin.File(cmp.Or(d.Made.Hash, d.Site.Base), path)
 	if err != nil {
 		return nil
 	}

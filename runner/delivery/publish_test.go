@@ -1,15 +1,16 @@
-package runner
+package delivery
 
 import (
+	"context"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/forge"
+	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
@@ -37,14 +38,14 @@ func TestARepositoryInTheWorkspace(t *testing.T) {
 			mkdirFor(t, filepath.Join(at, "f"))
 			git(t, at, "init", "-q")
 			git(t, at, "commit", "-q", "--allow-empty", "-m", "nested")
-			if end := d.findChanges(t.Context()); end != nil {
+			if end := d.FindChanges(t.Context()); end != nil {
 				t.Fatalf("%+v", *end)
 			}
-			if diff := cmp.Diff([]string{"x"}, d.lacking()); diff != "" || !d.lost() {
+			if diff := cmp.Diff([]string{"x"}, d.Lacking()); diff != "" || !d.Lost() {
 				t.Errorf("it lacks (-want +got):\n%s", diff)
 			}
-			end := d.commit(t.Context())
-			if codeOf(end) != c.code || end != nil && !strings.HasPrefix(end.Detail, c.text) || d.made.Hash != "" {
+			end := d.Commit(t.Context())
+			if codeOf(end) != c.code || end != nil && !strings.HasPrefix(end.Detail, c.text) || d.Made.Hash != "" {
 				t.Errorf("%+v", end)
 			}
 		})
@@ -56,13 +57,13 @@ func TestFilesThatAnEarlierProcessCouldNotSave(t *testing.T) {
 	s := setUp(t)
 	d := s.delivery(&tasks.Plan{}, s.job("a"), map[string]string{"new": "x\n"})
 	d.Job.History = history.Job{Facts: &history.Facts{End: &event.JobEnd{Refused: []string{"lost", "new"}}}, Intent: history.Resume{}}
-	if end := d.findChanges(t.Context()); end != nil {
+	if end := d.FindChanges(t.Context()); end != nil {
 		t.Fatalf("%+v", *end)
 	}
-	if diff := cmp.Diff([]string{"lost"}, d.lacking()); diff != "" {
+	if diff := cmp.Diff([]string{"lost"}, d.Lacking()); diff != "" {
 		t.Errorf("it lacks (-want +got):\n%s", diff)
 	}
-	if end := d.commit(t.Context()); codeOf(end) != event.CodeCommit || !strings.HasPrefix(end.Detail, "lost can't be committed, and the saved state") {
+	if end := d.Commit(t.Context()); codeOf(end) != event.CodeCommit || !strings.HasPrefix(end.Detail, "lost can't be committed, and the saved state") {
 		t.Errorf("%+v", end)
 	}
 }
@@ -71,11 +72,11 @@ func TestFilesThatAnEarlierProcessCouldNotSave(t *testing.T) {
 func TestFactsOfAPullRequest(t *testing.T) {
 	s := setUp(t)
 	s.opts.Redact = redact.New([]string{"held-by-millhand-1234"})
-	s.opts.About.StartedBy = &event.StartedBy{RunURL: "https://ci.example/held-by-millhand-1234"}
 	spec := s.job("a")
 	spec.Verify = []tasks.Verify{{Name: "tests"}, {Name: "held-by-millhand-1234"}}
 	j := s.begin(&tasks.Plan{Name: "m"}, spec)
-	d := &delivery{work: j.left(s.prepared(j))}
+	d := &Delivery{Work: s.left(j, s.prepared(j))}
+	d.RunURL = "https://ci.example/held-by-millhand-1234"
 	earlier := d.facts()
 	if earlier.Session != nil || earlier.Hunks != "" || earlier.Verify[0] != (publish.Verify{Name: "tests", Before: "not run"}) {
 		t.Errorf("of an earlier run: %+v", earlier)
@@ -102,17 +103,18 @@ func TestRequestsThatAreNotMade(t *testing.T) {
 	s := setUp(t)
 	spec := s.job("a")
 	j := s.begin(&tasks.Plan{}, spec)
+	d := &Delivery{Work: s.left(j, s.prepared(j))}
 	label := func(name string) event.ForgeRequest { return event.ForgeRequest{Kind: event.LabelRequest, Label: name} }
 	result := &ending.Result{Requests: []event.ForgeRequest{label("bug"), label("other")}}
-	if j.requests.skip(result); len(s.of(event.ForgeRequestEnded)) > 0 || j.requests.due(result) {
+	if d.Requests.Skip(result); len(s.of(event.ForgeRequestEnded)) > 0 || d.Requests.Due(result) {
 		t.Error("a task without requests has some")
 	}
 	j.Spec.Requests = &tasks.Requests{Labels: []string{"bug"}, MaxLabels: 2}
-	if !j.requests.due(result) || j.requests.due(nil) || j.requests.due(&ending.Result{}) {
+	if !d.Requests.Due(result) || d.Requests.Due(nil) || d.Requests.Due(&ending.Result{}) {
 		t.Error("it makes others than its result has")
 	}
-	j.requests.skip(result)
-	j.requests.skip(result)
+	d.Requests.Skip(result)
+	d.Requests.Skip(result)
 	var got []string
 	for _, e := range s.of(event.ForgeRequestEnded) {
 		r := e.ForgeRequest
@@ -121,10 +123,9 @@ func TestRequestsThatAreNotMade(t *testing.T) {
 	if diff := cmp.Diff([]string{"bug skipped", "other refused"}, got); diff != "" || s.of(event.ForgeRequestEnded)[0].ForgeRequest.Reason != "the job did not pass" || !strings.HasPrefix(s.warnings(), `request label "other": refused: `) {
 		t.Errorf("warnings %q (-want +got):\n%s", s.warnings(), diff)
 	}
-	j.requests.answered = nil
-	d := &delivery{work: j.left(s.prepared(j))}
+	d.Requests.answered = nil
 	d.Result = &ending.Result{Requests: result.Requests[1:]}
-	if end := d.request(t.Context()); end != nil || len(s.of(event.ForgeRequestEnded)) != 3 || len(s.of(event.ForgeRequestStarted)) > 0 {
+	if end := d.Request(t.Context()); end != nil || len(s.of(event.ForgeRequestEnded)) != 3 || len(s.of(event.ForgeRequestStarted)) > 0 {
 		t.Errorf("a refused request: %+v", end)
 	}
 }
@@ -146,43 +147,89 @@ func TestCommentsThatAreNotPosted(t *testing.T) {
 		s := setUp(t)
 		j := s.begin(&tasks.Plan{}, s.job("a"))
 		j.Spec.Comment, j.History = c.spec, c.past
-		d := &delivery{work: j.left(nil)}
+		d := &Delivery{Work: s.left(j, nil)}
 		d.Result = c.result
-		if end := d.comment(t.Context()); end != nil || s.warnings() != c.warning {
+		if end := d.Comment(t.Context()); end != nil || s.warnings() != c.warning {
 			t.Errorf("%s: %+v, warnings %q", name, end, s.warnings())
 		}
 	}
 }
 
-// A job that has read untrusted content commits nothing where only a patch is allowed, and its end gives the reason.
-func TestAMarkLimitsWhatLands(t *testing.T) {
+func TestPublishPushesWhatWasCommitted(t *testing.T) {
 	s := setUp(t)
-	s.opts.Equipment.OpenModel = plays(t, writes)
+	url := s.remote()
 	spec := s.job("a")
-	spec.Publish, spec.FromEvent = tasks.PublishBranch, "event.title"
-	spec.AfterUntrusted = &tasks.AfterUntrusted{Publish: tasks.PublishPatch, Source: "m.yaml:3"}
-	exit := s.run(t.Context(), &tasks.Plan{Parallel: 1, Jobs: []tasks.Job{spec}})
-	if end := s.of(event.JobEnded)[0].JobEnd; exit != event.ExitOK || !strings.Contains(end.Reason, "publish.mode branch is limited to patch") || end.Patch == "" || len(s.of(event.Committed)) > 0 {
-		t.Errorf("exit %d, %+v", exit, end)
+	spec.Publish = tasks.PublishPush
+	j := s.begin(&tasks.Plan{}, spec)
+	p := s.prepared(j)
+	hash := git(t, s.repo, "commit-tree", "-p", p.Base, "-m", "work", "HEAD^{tree}")
+	d := &Delivery{Work: s.left(j, p)}
+	if end := d.Publish(t.Context()); end != nil || at(t, url, "millhand/a") != "" {
+		t.Errorf("nothing was committed, and: %+v", end)
+	}
+	d.Made = gitops.CommitResult{Hash: hash, Branch: "millhand/a"}
+	j.Spec.Publish = tasks.PublishBranch
+	if end := d.Publish(t.Context()); end != nil || at(t, url, "millhand/a") != "" {
+		t.Errorf("nothing was to be pushed, and: %+v", end)
+	}
+	j.Spec.Publish = tasks.PublishPush
+	if end := d.Publish(t.Context()); end != nil || at(t, url, "millhand/a") != hash {
+		t.Fatalf("%+v; the branch is at %q", end, at(t, url, "millhand/a"))
+	}
+	told := s.of(event.CommitPublished)
+	want := &event.Published{Remote: url, Branch: "millhand/a", Hash: hash}
+	if len(told) != 1 {
+		t.Fatalf("told %+v", told)
+	}
+	if diff := cmp.Diff(want, told[0].Published); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
+	d.Made.Hash = git(t, s.repo, "commit-tree", "-m", "other", "HEAD^{tree}")
+	end := d.Publish(t.Context())
+	if end == nil || end.Code != event.CodeLease || !strings.Contains(end.Detail, "push branch millhand/a to ") || !strings.HasSuffix(end.Detail, "the changes are saved as a patch") {
+		t.Errorf("a branch that is there: %+v", end)
+	}
+	j.Start.Earlier.Hash = hash
+	if end = d.Publish(t.Context()); end == nil || !strings.HasSuffix(end.Detail, "the changes are on the branch") {
+		t.Errorf("of an earlier run: %+v", end)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(event.Interrupt{Signal: "SIGTERM", Exit: event.ExitTerminate})
+	if end = d.Publish(ctx); end == nil || end.Code != event.CodeTerminated || !strings.Contains(s.warnings(), "was in progress when the run ended") {
+		t.Errorf("after a signal: %+v; warnings: %s", end, s.warnings())
 	}
 }
 
-// The start of a run has what limits it, and what it was made from.
-func TestTheStartOfARunHasItsLimits(t *testing.T) {
+// The forge can't make the first commit of a repository: the job ends, and nothing is pushed.
+func TestTheForgeMakesNoFirstCommit(t *testing.T) {
 	s := setUp(t)
-	plan := &tasks.Plan{
-		Manifests: []string{"m.yaml"}, Budget: tasks.Budget{CostUSD: money.Dollar}, Evidence: &tasks.Evidence{Sums: []string{"sum"}},
-		Jobs: []tasks.Job{{ID: "a", Limits: tasks.Limits{Turns: 3, Time: time.Minute, Denials: 2}}},
+	url := s.remote()
+	spec := s.job("a")
+	spec.Publish = tasks.PublishPush
+	j := s.begin(&tasks.Plan{}, spec)
+	j.Spec.Commit.Sign = tasks.SignAPI
+	j.Start.Signer.Client = &forge.Client{}
+	d := &Delivery{Work: s.left(j, s.prepared(j)), Made: gitops.CommitResult{Hash: git(t, s.repo, "commit-tree", "-m", "first", "HEAD^{tree}"), Branch: "millhand/a"}}
+	if end := d.Publish(t.Context()); end == nil || end.Detail != "read the commit: it has no parent" || at(t, url, "millhand/a") != "" {
+		t.Errorf("%+v; the branch is at %s", end, at(t, url, "millhand/a"))
 	}
-	got := Describe(plan, s.opts)
-	if got.MaxCostUSD == nil || *got.MaxCostUSD != money.Dollar {
-		t.Errorf("budget %v", got.MaxCostUSD)
+}
+
+func TestPublishInPlacePushesOnTopOfTheBase(t *testing.T) {
+	s := setUp(t)
+	url := s.remote()
+	spec := s.job("a")
+	spec.Publish, spec.Commit.Branch = tasks.PublishPush, tasks.CurrentBranch
+	j := s.begin(&tasks.Plan{}, spec)
+	p := s.prepared(j)
+	d := &Delivery{Work: s.left(j, p), Made: gitops.CommitResult{Hash: git(t, s.repo, "commit-tree", "-p", p.Base, "-m", "work", "HEAD^{tree}"), Branch: "main"}}
+	if end := d.Publish(t.Context()); end != nil || at(t, url, "main") != d.Made.Hash {
+		t.Errorf("%+v; main is at %s", end, at(t, url, "main"))
 	}
-	want := &event.Evidence{Manifests: []event.PolicyFile{{Path: "m.yaml", SHA256: "sum"}}, Caps: map[string]event.Caps{"a": {Turns: 3, TimeMS: 60000, Denials: 2}}}
-	if diff := cmp.Diff(want, got.Evidence); diff != "" {
-		t.Errorf("evidence (-want +got):\n%s", diff)
+	if told := s.of(event.CommitPublished); len(told) != 1 || told[0].Published.Replaced != p.Base {
+		t.Errorf("told %+v", told)
 	}
-	if got := Describe(&tasks.Plan{}, s.opts); got.MaxCostUSD != nil || got.Evidence != nil || got.Shard != nil {
-		t.Errorf("without limits: %+v", got)
+	if end := d.Publish(t.Context()); end == nil || end.Code != event.CodeLease {
+		t.Errorf("main is not where the job began, and: %+v", end)
 	}
 }

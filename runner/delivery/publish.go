@@ -1,4 +1,4 @@
-package runner
+package delivery
 
 import (
 	"context"
@@ -13,13 +13,13 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// publishes reports whether there is a commit to publish.
-func (d *delivery) publishes() bool { return d.Job.Spec.Publish.Pushes() && d.made.Hash != "" }
+// Publishes reports whether there is a commit to publish.
+func (d *Delivery) Publishes() bool { return d.Job.Spec.Publish.Pushes() && d.Made.Hash != "" }
 
-// publish pushes the job's commit and publishes its pull request, if its task has
+// Publish pushes the job's commit and publishes its pull request, if its task has
 // publish.mode push or pr. A failure does not remove the commit and the patch.
-func (d *delivery) publish(ctx context.Context) *ending.Stop {
-	if !d.publishes() {
+func (d *Delivery) Publish(ctx context.Context) *ending.Stop {
+	if !d.Publishes() {
 		return nil
 	}
 	publication := d.publication()
@@ -39,9 +39,9 @@ func (d *delivery) publish(ctx context.Context) *ending.Stop {
 }
 
 // publication returns what is published of the job.
-func (d *delivery) publication() *publish.Publication {
+func (d *Delivery) publication() *publish.Publication {
 	p := &publish.Publication{
-		PushOptions: remote.PushOptions{Remote: d.Job.Start.Remote, Commit: d.made.Hash, Branch: d.made.Branch, Expect: d.Job.Start.Lease},
+		PushOptions: remote.PushOptions{Remote: d.Job.Start.Remote, Commit: d.Made.Hash, Branch: d.Made.Branch, Expect: d.Job.Start.Lease},
 		From:        d.Site.Origin.Git, OnBase: d.Site.InPlace, Base: d.Site.Base, Saved: "saved as a patch", Emit: d.emit,
 	}
 	if d.Job.Start.Earlier.Hash != "" {
@@ -62,7 +62,7 @@ func (d *delivery) publication() *publish.Publication {
 }
 
 // emit emits an event of the publication.
-func (d *delivery) emit(e event.Event) {
+func (d *Delivery) emit(e event.Event) {
 	if p := e.Published; p != nil && p.PullRequest != nil {
 		d.pull = *p.PullRequest
 	}
@@ -70,7 +70,7 @@ func (d *delivery) emit(e event.Event) {
 }
 
 // facts returns the contents of the pull request's texts.
-func (d *delivery) facts() publish.Facts {
+func (d *Delivery) facts() publish.Facts {
 	spec, clean := d.Job.Spec, d.Options.Redact.Text
 	f := publish.Facts{Run: d.Options.RunID, RunURL: clean(d.RunURL), Name: clean(d.Job.Plan.Name), Task: spec.Task}
 	if spec.Commit != nil {
@@ -95,7 +95,7 @@ func (d *delivery) facts() publish.Facts {
 		}
 		f.Verify = append(f.Verify, v)
 	}
-	f.LeftOut = changes.SummarizeLeft(d.left)
+	f.LeftOut = changes.SummarizeLeft(d.LeftOut)
 	for i := range f.LeftOut {
 		f.LeftOut[i].Path = clean(f.LeftOut[i].Path)
 	}

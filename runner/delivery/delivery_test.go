@@ -1,4 +1,4 @@
-package runner
+package delivery
 
 import (
 	"context"
@@ -21,21 +21,9 @@ import (
 // token has the form of a service's key.
 const token = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
 
-// delivery creates a job whose session has written files, by name.
-func (s *stage) delivery(plan *tasks.Plan, spec tasks.Job, files map[string]string) *delivery {
-	s.t.Helper()
-	j := s.begin(plan, spec)
-	p := s.prepared(j)
-	p.Touched = true
-	for name, text := range files {
-		writeFile(s.t, filepath.Join(p.Space.Dir(), name), text)
-	}
-	return &delivery{work: j.left(p)}
-}
-
-func (d *delivery) patchText(t *testing.T) string {
+func (d *Delivery) patchText(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(d.Options.Dir.Path(), d.patch))
+	text, err := os.ReadFile(filepath.Join(d.Options.Dir.Path(), d.Patch))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,10 +33,10 @@ func (d *delivery) patchText(t *testing.T) string {
 func TestChangesAreReportedAndSavedAsPatch(t *testing.T) {
 	s := setUp(t)
 	d := s.delivery(&tasks.Plan{}, s.job("a"), map[string]string{"new": "one\ntwo\n"})
-	if d.measured() || !d.lost() {
+	if d.Measured() || !d.Lost() {
 		t.Error("it is measured before anybody looked")
 	}
-	if end := d.findChanges(t.Context()); end != nil {
+	if end := d.FindChanges(t.Context()); end != nil {
 		t.Fatalf("%+v", *end)
 	}
 	found := s.of(event.ChangesFound)
@@ -56,22 +44,22 @@ func TestChangesAreReportedAndSavedAsPatch(t *testing.T) {
 	if len(found) != 1 || !cmp.Equal(want, found[0].Changes) {
 		t.Errorf("told %+v", found)
 	}
-	if d.patch != "patches/a.patch" || !strings.Contains(d.patchText(t), "+++ b/new\n") || !d.measured() || d.lost() {
-		t.Errorf("the patch is %q", d.patch)
+	if d.Patch != "patches/a.patch" || !strings.Contains(d.patchText(t), "+++ b/new\n") || !d.Measured() || d.Lost() {
+		t.Errorf("the patch is %q", d.Patch)
 	}
 }
 
 func TestAJobWithoutChanges(t *testing.T) {
 	s := setUp(t)
 	d := s.delivery(&tasks.Plan{}, s.job("a"), nil)
-	if end := d.findChanges(t.Context()); end != nil || d.patch != "" || d.lost() {
-		t.Errorf("%+v, patch %q", end, d.patch)
+	if end := d.FindChanges(t.Context()); end != nil || d.Patch != "" || d.Lost() {
+		t.Errorf("%+v, patch %q", end, d.Patch)
 	}
-	if end := d.commit(t.Context()); end != nil || d.made.Hash != "" {
-		t.Errorf("%+v, commit %q", end, d.made.Hash)
+	if end := d.Commit(t.Context()); end != nil || d.Made.Hash != "" {
+		t.Errorf("%+v, commit %q", end, d.Made.Hash)
 	}
 	d.Job.Spec.RequireChanges = true
-	if end := d.findChanges(t.Context()); end == nil || end.Code != event.CodeFailed || end.Detail != "the task requires changes and nothing was changed" {
+	if end := d.FindChanges(t.Context()); end == nil || end.Code != event.CodeFailed || end.Detail != "the task requires changes and nothing was changed" {
 		t.Errorf("%+v", end)
 	}
 }
@@ -81,11 +69,11 @@ func TestTheCommitIsExactlyTheChange(t *testing.T) {
 	spec := s.job("a")
 	spec.Commit.Author = tasks.Person{Name: "Ann", Email: "ann@example.com"}
 	d := s.delivery(&tasks.Plan{}, spec, map[string]string{"a": "x\n", "b": "y\n"})
-	if end := d.findChanges(t.Context()); end != nil {
+	if end := d.FindChanges(t.Context()); end != nil {
 		t.Fatalf("%+v", *end)
 	}
 	writeFile(t, filepath.Join(d.Site.Space.Dir(), "late"), "by whoever still runs\n")
-	if end := d.commit(t.Context()); end != nil {
+	if end := d.Commit(t.Context()); end != nil {
 		t.Fatalf("%+v", *end)
 	}
 	if got := git(t, s.repo, "show", "--format=%P %an <%ae> %cn <%ce>", "--name-only", "millhand/a"); got != d.Site.Base+" Ann <ann@example.com> millhand <millhand@localhost>\n\na\nb" {
@@ -112,7 +100,7 @@ func TestACommitIsSigned(t *testing.T) {
 		signed = string(commit)
 		return signature, nil
 	}
-	if end := ending.First(t.Context(), d.findChanges, d.commit); end != nil {
+	if end := ending.First(t.Context(), d.FindChanges, d.Commit); end != nil {
 		t.Fatalf("%+v", *end)
 	}
 	raw := git(t, s.repo, "cat-file", "commit", "millhand/a")
@@ -120,8 +108,8 @@ func TestACommitIsSigned(t *testing.T) {
 		t.Errorf("signed %q; the commit is\n%s", signed, raw)
 	}
 	d.Options.Preflight.Signing.Sign = func(context.Context, []byte) (string, error) { return "", errors.New("no agent") }
-	d.Job.Start.Tip = d.made.Hash
-	if end := d.commit(t.Context()); end == nil || !strings.Contains(end.Detail, "no agent") || git(t, s.repo, "cat-file", "commit", "millhand/a") != raw {
+	d.Job.Start.Tip = d.Made.Hash
+	if end := d.Commit(t.Context()); end == nil || !strings.Contains(end.Detail, "no agent") || git(t, s.repo, "cat-file", "commit", "millhand/a") != raw {
 		t.Errorf("without a key: %+v", end)
 	}
 }
@@ -131,13 +119,13 @@ func TestChangesThatCantBeRead(t *testing.T) {
 	const missing = "0123456789012345678901234567890123456789"
 	for name, c := range map[string]struct {
 		signal bool
-		change func(d *delivery)
+		change func(d *Delivery)
 		code   event.Code
 		reason string
 	}{
-		"after a signal": {true, func(*delivery) {}, event.CodeTerminated, ""},
-		"the base, for what is outside of the workspace": {false, func(d *delivery) { d.Site.Base, d.Site.Below, d.Site.InPlace = missing, "web", false }, "", "find the job's changes: "},
-		"the base, for secrets of the user":              {false, func(d *delivery) { d.Site.Base, d.Site.Dirty = missing, []string{"own"} }, "", "look for secrets in the job's changes: "},
+		"after a signal": {true, func(*Delivery) {}, event.CodeTerminated, ""},
+		"the base, for what is outside of the workspace": {false, func(d *Delivery) { d.Site.Base, d.Site.Below, d.Site.InPlace = missing, "web", false }, "", "find the job's changes: "},
+		"the base, for secrets of the user":              {false, func(d *Delivery) { d.Site.Base, d.Site.Dirty = missing, []string{"own"} }, "", "look for secrets in the job's changes: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := setUp(t)
@@ -149,10 +137,10 @@ func TestChangesThatCantBeRead(t *testing.T) {
 			if c.signal {
 				cancel(event.Interrupt{Signal: "SIGTERM", Exit: event.ExitTerminate})
 			}
-			end := d.findChanges(ctx)
+			end := d.FindChanges(ctx)
 			cancel(nil)
-			if end == nil || c.code != "" && end.Code != c.code || !strings.HasPrefix(end.Detail, c.reason) || d.patch != "" || !d.lost() {
-				t.Errorf("%+v, patch %q", end, d.patch)
+			if end == nil || c.code != "" && end.Code != c.code || !strings.HasPrefix(end.Detail, c.reason) || d.Patch != "" || !d.Lost() {
+				t.Errorf("%+v, patch %q", end, d.Patch)
 			}
 		})
 	}
@@ -163,22 +151,22 @@ func TestPublishPatchCommitsNothing(t *testing.T) {
 	spec := s.job("a")
 	spec.Publish = tasks.PublishPatch
 	d := s.delivery(&tasks.Plan{}, spec, map[string]string{"a": "x\n"})
-	if end := d.findChanges(t.Context()); end != nil {
+	if end := d.FindChanges(t.Context()); end != nil {
 		t.Fatalf("%+v", *end)
 	}
-	if end := d.commit(t.Context()); end != nil || d.made.Hash != "" || d.lost() {
-		t.Errorf("%+v, %+v", end, d.made)
+	if end := d.Commit(t.Context()); end != nil || d.Made.Hash != "" || d.Lost() {
+		t.Errorf("%+v, %+v", end, d.Made)
 	}
 }
 
 func TestCommitRequiresUnchangedBranch(t *testing.T) {
 	s := setUp(t)
 	d := s.delivery(&tasks.Plan{}, s.job("a"), map[string]string{"a": "x\n"})
-	if end := d.findChanges(t.Context()); end != nil {
+	if end := d.FindChanges(t.Context()); end != nil {
 		t.Fatalf("%+v", *end)
 	}
 	git(t, s.repo, "branch", "millhand/a")
-	end := d.commit(t.Context())
+	end := d.Commit(t.Context())
 	if end == nil || end.Code != event.CodeCommit || !strings.HasPrefix(end.Detail, "commit: ") {
 		t.Errorf("a branch of somebody else's: %+v", end)
 	}
@@ -188,7 +176,7 @@ func TestCommitRequiresUnchangedBranch(t *testing.T) {
 		t.Errorf("after a signal: %+v", end)
 	}
 	d.Job.Start.Tip = git(t, s.repo, "rev-parse", "millhand/a")
-	if end = d.commit(t.Context()); end != nil || git(t, s.repo, "rev-parse", "millhand/a") != d.made.Hash {
+	if end = d.Commit(t.Context()); end != nil || git(t, s.repo, "rev-parse", "millhand/a") != d.Made.Hash {
 		t.Errorf("a branch that is to be replaced: %+v", end)
 	}
 }
@@ -198,16 +186,16 @@ func TestInPlaceCommitReportsConcurrentCommit(t *testing.T) {
 	spec := s.job("a")
 	spec.Commit.Branch = tasks.CurrentBranch
 	d := s.delivery(&tasks.Plan{}, spec, map[string]string{"a": "x\n"})
-	if end := d.findChanges(t.Context()); end != nil {
+	if end := d.FindChanges(t.Context()); end != nil {
 		t.Fatalf("%+v", *end)
 	}
 	git(t, s.repo, "commit", "-q", "--allow-empty", "-m", "of the agent")
-	if end := d.commit(t.Context()); end == nil || !strings.HasPrefix(end.Detail, "commit in place (if the agent has committed by itself") {
+	if end := d.Commit(t.Context()); end == nil || !strings.HasPrefix(end.Detail, "commit in place (if the agent has committed by itself") {
 		t.Errorf("%+v", end)
 	}
 	git(t, s.repo, "reset", "-q", "--soft", "HEAD~1")
-	if end := d.commit(t.Context()); end != nil || d.made.Branch != "main" || git(t, s.repo, "rev-parse", "main") != d.made.Hash {
-		t.Errorf("%+v, %+v", end, d.made)
+	if end := d.Commit(t.Context()); end != nil || d.Made.Branch != "main" || git(t, s.repo, "rev-parse", "main") != d.Made.Hash {
+		t.Errorf("%+v, %+v", end, d.Made)
 	}
 }
 
@@ -217,23 +205,23 @@ func TestCommitsInAMirrorStayWithTheirRun(t *testing.T) {
 	spec.Repo = tasks.Repo{Name: "far", Kind: tasks.RepoURL, URL: "file://" + s.repo}
 	spec.Publish = tasks.PublishPush
 	d := s.delivery(&tasks.Plan{}, spec, map[string]string{"a": "x\n"})
-	if end := d.findChanges(t.Context()); end != nil {
+	if end := d.FindChanges(t.Context()); end != nil {
 		t.Fatalf("%+v", *end)
 	}
-	if end := d.commit(t.Context()); end != nil || d.made.Branch != "millhand/a" {
-		t.Fatalf("%+v, %+v", end, d.made)
+	if end := d.Commit(t.Context()); end != nil || d.Made.Branch != "millhand/a" {
+		t.Fatalf("%+v, %+v", end, d.Made)
 	}
 	if got := git(t, d.Site.Origin.Git.Common, "branch", "--list", "millhand/a"); got != "" {
 		t.Errorf("the mirror has the branch %q", got)
 	}
-	if end := d.publish(t.Context()); end != nil || git(t, s.repo, "rev-parse", "millhand/a") != d.made.Hash {
+	if end := d.Publish(t.Context()); end != nil || git(t, s.repo, "rev-parse", "millhand/a") != d.Made.Hash {
 		t.Errorf("%+v", end)
 	}
 }
 
 func TestWorkInProgressIsCommittedAfterALimit(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(*delivery)
+		change func(*Delivery)
 		code   event.Code
 		wip    bool
 	}{
@@ -241,27 +229,27 @@ func TestWorkInProgressIsCommittedAfterALimit(t *testing.T) {
 		"a budget":              {nil, event.CodeOverBudget, true},
 		"a failure":             {nil, event.CodeFailed, false},
 		"a signal":              {nil, event.CodeTerminated, false},
-		"not wanted":            {func(d *delivery) { d.Job.Spec.Commit.WIP = false }, event.CodeLimit, false},
-		"no commit":             {func(d *delivery) { d.Job.Spec.Commit = nil }, event.CodeLimit, false},
-		"no session yet":        {func(d *delivery) { d.Site.Touched = false }, event.CodeLimit, false},
-		"the patch is it":       {func(d *delivery) { d.Job.Spec.Publish = tasks.PublishPatch }, event.CodeLimit, false},
-		"not measured":          {func(d *delivery) { d.changes = nil }, event.CodeLimit, false},
-		"nothing was changed":   {func(d *delivery) { d.changes = &state.ChangeSet{} }, event.CodeLimit, false},
-		"a mirror to push from": {func(d *delivery) { d.Job.Spec.Repo.Kind, d.Job.Spec.Publish = tasks.RepoURL, tasks.PublishPush }, event.CodeLimit, false},
+		"not wanted":            {func(d *Delivery) { d.Job.Spec.Commit.WIP = false }, event.CodeLimit, false},
+		"no commit":             {func(d *Delivery) { d.Job.Spec.Commit = nil }, event.CodeLimit, false},
+		"no session yet":        {func(d *Delivery) { d.Site.Touched = false }, event.CodeLimit, false},
+		"the patch is it":       {func(d *Delivery) { d.Job.Spec.Publish = tasks.PublishPatch }, event.CodeLimit, false},
+		"not measured":          {func(d *Delivery) { d.Changes = nil }, event.CodeLimit, false},
+		"nothing was changed":   {func(d *Delivery) { d.Changes = &state.ChangeSet{} }, event.CodeLimit, false},
+		"a mirror to push from": {func(d *Delivery) { d.Job.Spec.Repo.Kind, d.Job.Spec.Publish = tasks.RepoURL, tasks.PublishPush }, event.CodeLimit, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := setUp(t)
 			spec := s.job("a")
 			spec.Commit.WIP = true
 			d := s.delivery(&tasks.Plan{}, spec, map[string]string{"a": "x\n"})
-			if end := d.findChanges(t.Context()); end != nil {
+			if end := d.FindChanges(t.Context()); end != nil {
 				t.Fatalf("%+v", *end)
 			}
 			if c.change != nil {
 				c.change(d)
 			}
-			d.commitWIP(t.Context(), &ending.Stop{Code: c.code})
-			if got := d.made.Hash != ""; got != c.wip {
+			d.CommitWIP(t.Context(), &ending.Stop{Code: c.code})
+			if got := d.Made.Hash != ""; got != c.wip {
 				t.Fatalf("committed: %t", got)
 			}
 			if !c.wip {
@@ -280,12 +268,12 @@ func TestWorkInProgressThatCantBeCommittedIsAWarning(t *testing.T) {
 	spec := s.job("a")
 	spec.Commit.WIP = true
 	d := s.delivery(&tasks.Plan{}, spec, map[string]string{"a": "x\n"})
-	if end := d.findChanges(t.Context()); end != nil {
+	if end := d.FindChanges(t.Context()); end != nil {
 		t.Fatalf("%+v", *end)
 	}
 	git(t, s.repo, "branch", "millhand/a")
-	if d.commitWIP(t.Context(), &ending.Stop{Code: event.CodeLimit}); !strings.Contains(s.warnings(), "commit work in progress: ") || d.made.Hash != "" {
-		t.Errorf("%+v; warnings: %s", d.made, s.warnings())
+	if d.CommitWIP(t.Context(), &ending.Stop{Code: event.CodeLimit}); !strings.Contains(s.warnings(), "commit work in progress: ") || d.Made.Hash != "" {
+		t.Errorf("%+v; warnings: %s", d.Made, s.warnings())
 	}
 }
 
@@ -293,7 +281,7 @@ func TestASecretInTheChangeEndsTheJob(t *testing.T) {
 	s := setUp(t)
 	s.opts.Redact = redact.New(nil)
 	d := s.delivery(&tasks.Plan{}, s.job("a"), map[string]string{"config": "x\nkey: " + token + "\n", "fine": "y\n"})
-	end := d.findChanges(t.Context())
+	end := d.FindChanges(t.Context())
 	if end == nil || end.Code != event.CodeSecret || !strings.Contains(end.Detail, "config:2 (") || strings.Contains(end.Detail, token) {
 		t.Fatalf("%+v", end)
 	}
@@ -301,7 +289,7 @@ func TestASecretInTheChangeEndsTheJob(t *testing.T) {
 		t.Errorf("the patch is %s", patch)
 	}
 	d.Job.Spec.Commit = nil
-	if end := d.findChanges(t.Context()); end != nil || !strings.Contains(s.warnings(), "config:2 (") || !strings.Contains(s.warnings(), "redacted in the patch") {
+	if end := d.FindChanges(t.Context()); end != nil || !strings.Contains(s.warnings(), "config:2 (") || !strings.Contains(s.warnings(), "redacted in the patch") {
 		t.Errorf("without a commit: %+v; warnings: %s", end, s.warnings())
 	}
 }
@@ -313,7 +301,7 @@ func TestExistingSecretIsNotALeak(t *testing.T) {
 	git(t, s.repo, "add", "-A")
 	git(t, s.repo, "commit", "-q", "-m", "more")
 	d := s.delivery(&tasks.Plan{}, s.job("a"), map[string]string{"config": "the key: " + token + "\n# held-by-millhand-1234\n"})
-	if end := d.findChanges(t.Context()); end != nil {
+	if end := d.FindChanges(t.Context()); end != nil {
 		t.Fatalf("%+v", *end)
 	}
 	if patch := d.patchText(t); strings.Contains(patch, "held-by-millhand-1234") || !strings.Contains(patch, token) {
@@ -328,7 +316,7 @@ func TestSecretInFileNameIsRedacted(t *testing.T) {
 	s := setUp(t)
 	s.opts.Redact = redact.New(nil)
 	d := s.delivery(&tasks.Plan{}, s.job("a"), map[string]string{token: "x\n"})
-	end := d.findChanges(t.Context())
+	end := d.FindChanges(t.Context())
 	if end == nil || end.Code != event.CodeSecret || !strings.Contains(end.Detail, ", in its name)") || strings.Contains(end.Detail, token) {
 		t.Errorf("%+v", end)
 	}
@@ -342,11 +330,11 @@ func TestLeaksInUserFileAreThoseOfTheCommit(t *testing.T) {
 	spec := s.job("a")
 	spec.Commit.Branch = tasks.CurrentBranch
 	d := s.delivery(&tasks.Plan{AllowDirty: true}, spec, map[string]string{"own": "x\n"})
-	if end := d.findChanges(t.Context()); end != nil {
+	if end := d.FindChanges(t.Context()); end != nil {
 		t.Errorf("the user's files are not committed, and: %+v", end)
 	}
 	writeFile(t, filepath.Join(s.repo, "mixed"), "key: "+token+"\nmore\n")
-	end := d.findChanges(t.Context())
+	end := d.FindChanges(t.Context())
 	if end == nil || end.Code != event.CodeSecret || !strings.Contains(end.Detail, "mixed:1 (") || strings.Contains(end.Detail, "untouched") {
 		t.Errorf("a file of both: %+v", end)
 	}
@@ -366,11 +354,11 @@ func TestChangesOutsideTheWorkspaceAreAWarning(t *testing.T) {
 	spec := s.job("a")
 	spec.Repo.Dir = filepath.Join(s.repo, "web")
 	d := s.delivery(&tasks.Plan{}, spec, map[string]string{"y": "y\n", "../aside": "z\n"})
-	if end := d.findChanges(t.Context()); end != nil || !strings.Contains(s.warnings(), "changes outside of the workspace web are excluded: aside") {
+	if end := d.FindChanges(t.Context()); end != nil || !strings.Contains(s.warnings(), "changes outside of the workspace web are excluded: aside") {
 		t.Errorf("%+v; warnings: %s", end, s.warnings())
 	}
-	if len(d.changes.Changes) != 1 || d.changes.Changes[0].Path != "web/y" {
-		t.Errorf("the changes are %+v", d.changes.Changes)
+	if len(d.Changes.Changes) != 1 || d.Changes.Changes[0].Path != "web/y" {
+		t.Errorf("the changes are %+v", d.Changes.Changes)
 	}
 	s.events = nil
 	d.Options.Level = sandbox.Full // whose commands can't write there
@@ -385,16 +373,16 @@ func TestUnwritablePatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := s.delivery(&tasks.Plan{}, s.job("a"), map[string]string{"a": "x\n"})
-	if end := d.findChanges(t.Context()); end != nil || !strings.Contains(s.warnings(), "the changes are committed without it") || !d.lost() {
+	if end := d.FindChanges(t.Context()); end != nil || !strings.Contains(s.warnings(), "the changes are committed without it") || !d.Lost() {
 		t.Errorf("%+v; warnings: %s", end, s.warnings())
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(event.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
-	if end := d.commit(ctx); end != nil || d.lost() {
+	if end := d.Commit(ctx); end != nil || d.Lost() {
 		t.Errorf("nothing else keeps the work, and: %+v", end)
 	}
 	d.Job.Spec.Publish = tasks.PublishPatch
-	if end := d.findChanges(t.Context()); end == nil || end.Code != event.CodeCommit || !strings.HasPrefix(end.Detail, "save the patch of the job: ") {
+	if end := d.FindChanges(t.Context()); end == nil || end.Code != event.CodeCommit || !strings.HasPrefix(end.Detail, "save the patch of the job: ") {
 		t.Errorf("the patch is the result, and: %+v", end)
 	}
 }

@@ -1,4 +1,4 @@
-package runner
+package delivery
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 // unpermitted returns the stop of a job whose files changed although its profile allows no changes and no
 // program was granted any: only level A prevents all of them. B doesn't prevent changes of modes, and before
 // Linux 6.2 truncation.
-func (d *delivery) unpermitted(changes *state.ChangeSet) *ending.Stop {
+func (d *Delivery) unpermitted(changes *state.ChangeSet) *ending.Stop {
 	j := d.Job
 	if d.Options.Level == sandbox.Full || d.mayChange() || !d.startsPrograms() {
 		return nil
@@ -36,7 +36,7 @@ func (d *delivery) unpermitted(changes *state.ChangeSet) *ending.Stop {
 
 // mayChange reports whether the job may change files: its agents, its script, a program that the manifest grants
 // it, or an earlier run whose changes it continues.
-func (d *delivery) mayChange() bool {
+func (d *Delivery) mayChange() bool {
 	j := d.Job
 	p := d.Profile
 	return p.MayChange() || j.Spec.Script != nil || j.Start.Onto.Commit != "" || j.History.Inherits() ||
@@ -46,14 +46,14 @@ func (d *delivery) mayChange() bool {
 }
 
 // startsPrograms reports whether anything but setup and verify commands runs programs in the job.
-func (d *delivery) startsPrograms() bool {
+func (d *Delivery) startsPrograms() bool {
 	j := d.Job
 	return j.Plan.StartsProcesses() || len(j.Plan.Tools) > 0 || !j.Spec.Profile.Hides("bash")
 }
 
 // forgotten warns of a job whose profile was probably forgotten, because nothing was changed. A task that asks for changes
 // fails.
-func (d *delivery) forgotten() *ending.Stop {
+func (d *Delivery) forgotten() *ending.Stop {
 	switch {
 	case d.Advice == "":
 		return nil

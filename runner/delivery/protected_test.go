@@ -1,4 +1,4 @@
-package runner
+package delivery
 
 import (
 	"path/filepath"
@@ -13,7 +13,7 @@ import (
 func TestAChangeThatARuleDeniesIsNotCommitted(t *testing.T) {
 	s := setUp(t)
 	d := s.delivery(&tasks.Plan{}, protecting(s.job("a"), "*.lock"), map[string]string{"go.lock": "x\n", "main": "y\n"})
-	end := d.findChanges(t.Context())
+	end := d.FindChanges(t.Context())
 	if end == nil || end.Code != event.CodeProtected || end.Outcome() != event.Policy || !strings.Contains(end.Detail, `go.lock, by rule edit: {"*.lock": deny} (m.yaml:7, which limits profile build)`) {
 		t.Fatalf("%+v", end)
 	}
@@ -22,7 +22,7 @@ func TestAChangeThatARuleDeniesIsNotCommitted(t *testing.T) {
 	}
 	d = s.delivery(&tasks.Plan{}, s.job("b"), map[string]string{"main": "y\n"})
 	writeFile(t, filepath.Join(d.Site.Space.Dir(), ".gitmodules"), "[submodule \"x\"]\n\tpath = x\n\turl = -u./payload\n\tupdate = !CMD\n")
-	if end := d.findChanges(t.Context()); end == nil || end.Code != event.CodeProtected {
+	if end := d.FindChanges(t.Context()); end == nil || end.Code != event.CodeProtected {
 		t.Errorf("%+v", end)
 	}
 }

@@ -1,4 +1,4 @@
-package runner
+package delivery
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 )
 
 // signing returns how the forge makes the job's commit; nil if it does not.
-func (d *delivery) signing() (*publish.Signing, error) {
-	repo, made := d.Site.Origin, d.made.Hash
+func (d *Delivery) signing() (*publish.Signing, error) {
+	repo, made := d.Site.Origin, d.Made.Hash
 	if !d.Job.Spec.Commit.ByForge() || d.Job.Start.Signer.Client == nil {
 		return nil, nil //nolint:nilnil // the usual case
 	}
@@ -42,19 +42,19 @@ func (d *delivery) signing() (*publish.Signing, error) {
 	s.Made = func(ctx context.Context, hash string) error {
 		if d.Job.Spec.Repo.Kind == tasks.RepoPath {
 			_, committer := d.Job.Signatures()
-			if err := repo.MoveBranch(ctx, d.made.Branch, made, hash, committer); err != nil {
+			if err := repo.MoveBranch(ctx, d.Made.Branch, made, hash, committer); err != nil {
 				return err
 			}
 		}
-		d.made.Hash = hash
-		d.Job.Emit(event.Event{Type: event.Committed, Commit: &event.Commit{Hash: hash, Branch: d.made.Branch, Message: message}})
+		d.Made.Hash = hash
+		d.Job.Emit(event.Event{Type: event.Committed, Commit: &event.Commit{Hash: hash, Branch: d.Made.Branch, Message: message}})
 		return nil
 	}
 	return &s, nil
 }
 
 // filesByForge returns the changes of a commit, if the forge can make it.
-func (d *delivery) filesByForge(base, made string) ([]forge.File, error) {
+func (d *Delivery) filesByForge(base, made string) ([]forge.File, error) {
 	changed, err := d.Site.Origin.Difference(base, made, forge.MaxCommit)
 	if err != nil {
 		return nil, fmt.Errorf("sign: api: %w; use sign: ssh", err)
@@ -71,7 +71,7 @@ func (d *delivery) filesByForge(base, made string) ([]forge.File, error) {
 
 // sameCommit returns an error unless the forge's commit has the files and the parent of the
 // job's commit, and a signature.
-func (d *delivery) sameCommit(made, hash string) error {
+func (d *Delivery) sameCommit(made, hash string) error {
 	repo := d.Site.Origin
 	trees, parents := [2]string{}, [2]string{}
 	for i, c := range []string{made, hash} {

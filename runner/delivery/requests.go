@@ -1,4 +1,4 @@
-package runner
+package delivery
 
 import (
 	"cmp"
@@ -15,15 +15,20 @@ import (
 	"github.com/millhand/millhand/runner/site"
 )
 
-// forgeRequests are the changes of the forge that the agent of a job requests. Each gets one outcome.
-type forgeRequests struct {
+// Requests are the changes of the forge that the agent of a job requests. Each gets one outcome.
+type Requests struct {
 	job      *site.Job
 	redact   *redact.Redactor
 	answered map[string]bool // those that have an outcome, by id
 }
 
+// NewRequests returns the requests of the agent of a job, whose texts are redacted.
+func NewRequests(j *site.Job, known *redact.Redactor) *Requests {
+	return &Requests{job: j, redact: known}
+}
+
 // of returns what the agent has requested in the final message, with what the task decides about it.
-func (f *forgeRequests) of(r *ending.Result) []event.ForgeRequest {
+func (f *Requests) of(r *ending.Result) []event.ForgeRequest {
 	j := f.job
 	if j.Spec.Requests == nil || r == nil {
 		return nil
@@ -31,13 +36,13 @@ func (f *forgeRequests) of(r *ending.Result) []event.ForgeRequest {
 	return requests.Decide(*j.Spec.Requests, r.Requests, j.History.Requested(), f.redact.Text)
 }
 
-// due reports whether the job may write to the forge what its agent requests.
-func (f *forgeRequests) due(r *ending.Result) bool {
+// Due reports whether the job may write to the forge what its agent requests.
+func (f *Requests) Due(r *ending.Result) bool {
 	return f.job.Spec.Requests.Made() && r != nil && len(r.Requests) > 0
 }
 
 // decided reports the outcome of a request.
-func (f *forgeRequests) decided(one event.ForgeRequest) {
+func (f *Requests) decided(one event.ForgeRequest) {
 	if f.answered == nil {
 		f.answered = map[string]bool{}
 	}
@@ -48,8 +53,8 @@ func (f *forgeRequests) decided(one event.ForgeRequest) {
 	f.job.Emit(event.Event{Type: event.ForgeRequestEnded, ForgeRequest: &one})
 }
 
-// skip reports the requests of a job that has ended without making them.
-func (f *forgeRequests) skip(r *ending.Result) {
+// Skip reports the requests of a job that has ended without making them.
+func (f *Requests) Skip(r *ending.Result) {
 	for _, one := range f.of(r) {
 		if f.answered[one.ID] {
 			continue
@@ -61,8 +66,8 @@ func (f *forgeRequests) skip(r *ending.Result) {
 	}
 }
 
-// request makes the changes of the forge that the agent has requested.
-func (d *delivery) request(ctx context.Context) *ending.Stop {
+// Request makes the changes of the forge that the agent has requested.
+func (d *Delivery) Request(ctx context.Context) *ending.Stop {
 	j := d.Job
 	all := d.Requests.of(d.Result)
 	if len(all) == 0 {

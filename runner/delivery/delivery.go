@@ -1,4 +1,4 @@
-package runner
+package delivery
 
 import (
 	"context"
@@ -28,25 +28,25 @@ import (
 	"github.com/millhand/millhand/tools/outputs"
 )
 
-// delivery is what has become of the changes of a site: a patch, a commit and a push.
-type delivery struct {
-	work
-	changes *state.ChangeSet  // nil until they are measured
-	left    []changes.LeftOut // of the changes
-	patch   string            // path below the report directory; "" for none
-	digest  string            // SHA-256 of the patch
-	made    gitops.CommitResult
+// Delivery is what has become of the changes of a site: a patch, a commit and a push.
+type Delivery struct {
+	Work
+	Changes *state.ChangeSet  // nil until they are measured
+	LeftOut []changes.LeftOut // of the changes
+	Patch   string            // path below the report directory; "" for none
+	Digest  string            // SHA-256 of the patch
+	Made    gitops.CommitResult
 	pull    event.PullRequest // of the job, once it is published; the zero value for none
 }
 
-// work is what a job leaves in its site, and what its delivery uses of the job and its run.
-type work struct {
+// Work is what a job leaves in its site, and what its delivery uses of the job and its run.
+type Work struct {
 	Job      *site.Job
 	Options  *site.Options // of the run
 	Site     *site.Site
 	Baseline []event.Baseline // of the job, for its pull request
 	Result   *ending.Result   // likewise; nil for the work of an earlier run
-	Requests *forgeRequests
+	Requests *Requests
 	Profile  permission.Profile // of the job's own session
 	Advice   string             // which profile to set, because nothing was changed; "" for none
 
@@ -54,8 +54,8 @@ type work struct {
 	RunURL string                  // of the run in CI; "" outside of CI
 }
 
-// findChanges determines the changes of the job and saves them as a patch.
-func (d *delivery) findChanges(ctx context.Context) *ending.Stop {
+// FindChanges determines the changes of the job and saves them as a patch.
+func (d *Delivery) FindChanges(ctx context.Context) *ending.Stop {
 	f, err := d.Site.Diff.Find(ctx)
 	if err == nil {
 		err = d.warnOutsideWorkspace(ctx)
@@ -64,17 +64,17 @@ func (d *delivery) findChanges(ctx context.Context) *ending.Stop {
 		return ending.OfGit(ctx, "find the job's changes", err)
 	}
 	cs, left := f.Changes, f.Ignored
-	d.changes, d.left = cs, f.LeftOut
+	d.Changes, d.LeftOut = cs, f.LeftOut
 	measured := make([]event.Change, 0, len(cs.Changes))
 	for _, c := range cs.Changes {
 		measured = append(measured, event.Change{Path: c.Path, Kind: string(c.Kind), Added: c.Added, Removed: c.Removed})
 	}
-	d.Job.Emit(event.Event{Type: event.ChangesFound, Changes: measured, LeftOut: changes.SummarizeLeft(d.left)})
+	d.Job.Emit(event.Event{Type: event.ChangesFound, Changes: measured, LeftOut: changes.SummarizeLeft(d.LeftOut)})
 	for _, refused := range cs.Refused {
 		d.Job.Warn(fmt.Sprintf("%s can't be committed: %s", refused.Path, refused.Reason))
 	}
 	d.warnMixedCommit(cs)
-	for _, text := range changes.TrackedAmong(d.left) {
+	for _, text := range changes.TrackedAmong(d.LeftOut) {
 		d.Job.Warn(text)
 	}
 	var paths []string // ignored files that the job changed
@@ -130,7 +130,7 @@ func (d *delivery) findChanges(ctx context.Context) *ending.Stop {
 
 // warnOutsideWorkspace warns of changes in a job's worktree outside of the workspace, which
 // only commands without a sandbox can make: they are lost.
-func (d *delivery) warnOutsideWorkspace(ctx context.Context) error {
+func (d *Delivery) warnOutsideWorkspace(ctx context.Context) error {
 	if d.Site.Below == "" || d.Site.InPlace || d.Options.Level == sandbox.Full || d.Options.Level == sandbox.Partial {
 		return nil
 	}
@@ -156,7 +156,7 @@ func (d *delivery) warnOutsideWorkspace(ctx context.Context) error {
 
 // warnMixedCommit warns of files with changes of both the user and the job: the commit
 // contains both.
-func (d *delivery) warnMixedCommit(cs *state.ChangeSet) {
+func (d *Delivery) warnMixedCommit(cs *state.ChangeSet) {
 	if d.Job.Spec.Commit == nil {
 		return
 	}
@@ -171,8 +171,8 @@ func (d *delivery) warnMixedCommit(cs *state.ChangeSet) {
 	}
 }
 
-func (d *delivery) keepPatch(ctx context.Context, leaks []landing.Leak) error {
-	patch, err := d.Site.Tree.Patch(ctx, d.changes.Without(landing.Opaque(leaks)))
+func (d *Delivery) keepPatch(ctx context.Context, leaks []landing.Leak) error {
+	patch, err := d.Site.Tree.Patch(ctx, d.Changes.Without(landing.Opaque(leaks)))
 	if err != nil {
 		return err
 	}
@@ -196,25 +196,25 @@ func (d *delivery) keepPatch(ctx context.Context, leaks []landing.Leak) error {
 		}
 	}
 	if err == nil {
-		d.patch, d.digest = name, fmt.Sprintf("%x", sha256.Sum256(patch))
+		d.Patch, d.Digest = name, fmt.Sprintf("%x", sha256.Sum256(patch))
 	}
 	return err
 }
 
-// measured reports whether the changes are known.
-func (d *delivery) measured() bool { return d != nil && d.changes != nil }
+// Measured reports whether the changes are known.
+func (d *Delivery) Measured() bool { return d != nil && d.Changes != nil }
 
-// lacking returns the paths of the job that its patch does not have, because git would not commit them,
+// Lacking returns the paths of the job that its patch does not have, because git would not commit them,
 // and those that a run before it lacked, which the state that it continued from has not either.
-func (d *delivery) lacking() []string { return append(d.unsavable(), d.lackedBefore()...) }
+func (d *Delivery) Lacking() []string { return append(d.unsavable(), d.lackedBefore()...) }
 
 // unsavable returns the paths that can neither be committed nor be in the patch.
-func (d *delivery) unsavable() (paths []string) {
-	if d.changes == nil || d.made.Hash != "" {
+func (d *Delivery) unsavable() (paths []string) {
+	if d.Changes == nil || d.Made.Hash != "" {
 		return nil
 	}
-	for _, r := range d.changes.Refused {
-		if !slices.ContainsFunc(d.changes.Changes, func(c state.Change) bool { return state.IsBelow(c.Path, r.Path) }) {
+	for _, r := range d.Changes.Refused {
+		if !slices.ContainsFunc(d.Changes.Changes, func(c state.Change) bool { return state.IsBelow(c.Path, r.Path) }) {
 			paths = append(paths, r.Path)
 		}
 	}
@@ -223,7 +223,7 @@ func (d *delivery) unsavable() (paths []string) {
 
 // lackedBefore returns the paths that an earlier process found to be missing from the patch, and that are
 // not in the working tree: its saved states don't have them. A follow-up prompt can have removed them.
-func (d *delivery) lackedBefore() (paths []string) {
+func (d *Delivery) lackedBefore() (paths []string) {
 	if d.Site.Tree == nil {
 		return nil
 	}
@@ -235,22 +235,22 @@ func (d *delivery) lackedBefore() (paths []string) {
 	return paths
 }
 
-// lost reports whether there are changes that are saved neither as a patch nor as a
+// Lost reports whether there are changes that are saved neither as a patch nor as a
 // commit.
-func (d *delivery) lost() bool {
-	return len(d.unsavable()) > 0 || d.patch == "" && d.made.Hash == "" && (d.changes == nil || len(d.changes.Changes) > 0)
+func (d *Delivery) Lost() bool {
+	return len(d.unsavable()) > 0 || d.Patch == "" && d.Made.Hash == "" && (d.Changes == nil || len(d.Changes.Changes) > 0)
 }
 
 // incomplete returns the stop of a job of whose changes not all can be committed, or, if it makes only a
 // patch, are in the patch.
-func (d *delivery) incomplete() *ending.Stop {
+func (d *Delivery) incomplete() *ending.Stop {
 	if before := d.lackedBefore(); len(before) > 0 {
 		return &ending.Stop{Code: event.CodeCommit, Detail: fmt.Sprintf("%s can't be committed, and the saved state that the job was resumed from does not have it; continue with another prompt: millhand session resume %s %s --prompt PROMPT", textcut.List(before), d.Options.RunID, d.Job.Spec.ID)}
 	}
-	if d.Job.Spec.Commit == nil || len(d.changes.Refused) == 0 {
+	if d.Job.Spec.Commit == nil || len(d.Changes.Refused) == 0 {
 		return nil
 	}
-	if lacking := d.lacking(); d.Job.Spec.Publish == tasks.PublishPatch {
+	if lacking := d.Lacking(); d.Job.Spec.Publish == tasks.PublishPatch {
 		if len(lacking) == 0 {
 			return nil
 		}
@@ -258,7 +258,7 @@ func (d *delivery) incomplete() *ending.Stop {
 	}
 	var list []string
 	code := event.CodeNested
-	for _, r := range d.changes.Refused {
+	for _, r := range d.Changes.Refused {
 		list = append(list, r.Reason+": "+r.Path)
 		if r.Reason != state.NestedRepository {
 			code = event.CodeCommit
@@ -267,18 +267,18 @@ func (d *delivery) incomplete() *ending.Stop {
 	return &ending.Stop{Code: code, Detail: "can't commit: " + textcut.List(list)}
 }
 
-// commit commits exactly the changes of the job.
-func (d *delivery) commit(ctx context.Context) *ending.Stop {
+// Commit commits exactly the changes of the job.
+func (d *Delivery) Commit(ctx context.Context) *ending.Stop {
 	if end := d.incomplete(); end != nil {
 		return end
 	}
-	if d.Job.Spec.Commit == nil || d.Job.Spec.Publish == tasks.PublishPatch || len(d.changes.Changes)+len(d.changes.Refused) == 0 {
+	if d.Job.Spec.Commit == nil || d.Job.Spec.Publish == tasks.PublishPatch || len(d.Changes.Changes)+len(d.Changes.Refused) == 0 {
 		return nil // if all paths are refused, the commit returns the reason
 	}
-	if d.patch == "" {
+	if d.Patch == "" {
 		ctx = context.WithoutCancel(ctx) // the changes are not saved elsewhere
 	}
-	if err := d.record(ctx, d.message("")); err != nil {
+	if err := d.Record(ctx, d.message("")); err != nil {
 		what := "commit"
 		if d.Site.InPlace && errors.Is(err, gitdir.ErrConflict) {
 			what = "commit in place (if the agent has committed by itself, its commits are on the branch)"
@@ -288,22 +288,22 @@ func (d *delivery) commit(ctx context.Context) *ending.Stop {
 	return nil
 }
 
-// commitWIP commits the partial work of a job that was ended by a limit or a budget, if
+// CommitWIP commits the partial work of a job that was ended by a limit or a budget, if
 // its task has commit.wip, so that a later run can continue. The commit is not pushed,
 // and a failure is only a warning.
-func (d *delivery) commitWIP(ctx context.Context, end *ending.Stop) {
+func (d *Delivery) CommitWIP(ctx context.Context, end *ending.Stop) {
 	ended := end.Outcome() == event.Limit || end.Outcome() == event.Budget
 	if d.Job.Spec.Commit == nil || !d.Job.Spec.Commit.WIP || !ended || !d.Site.Touched || d.Job.Spec.Publish == tasks.PublishPatch || pushesFromMirror(d.Job.Spec) ||
-		d.changes == nil || len(d.changes.Changes) == 0 {
+		d.Changes == nil || len(d.Changes.Changes) == 0 {
 		return
 	}
-	if err := d.record(ctx, d.message(end.Outcome())); err != nil {
+	if err := d.Record(ctx, d.message(end.Outcome())); err != nil {
 		d.Job.Warn(fmt.Sprintf("commit work in progress: %v; it is saved as a patch", err))
 	}
 }
 
-// record commits the job's changes with a message.
-func (d *delivery) record(ctx context.Context, message string) error {
+// Record commits the job's changes with a message.
+func (d *Delivery) Record(ctx context.Context, message string) error {
 	branch := d.Job.Spec.Commit.Branch
 	if d.Site.InPlace || pushesFromMirror(d.Job.Spec) {
 		branch = "" // the checked-out branch
@@ -319,7 +319,7 @@ func (d *delivery) record(ctx context.Context, message string) error {
 			return signature, err
 		}
 	}
-	done, err := d.Site.Tree.Commit(ctx, d.changes, gitops.CommitOptions{
+	done, err := d.Site.Tree.Commit(ctx, d.Changes, gitops.CommitOptions{
 		Sign: sign, Parent: d.Site.Base, Branch: branch, Message: message, Author: author, Committer: committer,
 		Replaces: d.Job.Start.Tip, MustNotExist: branch != "" && d.Job.Start.Tip == "" && d.Job.Spec.Repo.Kind != tasks.RepoURL,
 		Force:     branch != "" && d.Job.Spec.Repo.Kind == tasks.RepoURL, // branches in a mirror are leftovers of earlier runs
@@ -331,7 +331,7 @@ func (d *delivery) record(ctx context.Context, message string) error {
 	if pushesFromMirror(d.Job.Spec) {
 		done.Branch = d.Job.Spec.Commit.Branch
 	}
-	d.made = done
+	d.Made = done
 	d.Job.Emit(event.Event{Type: event.Committed, Commit: &event.Commit{
 		Hash: done.Hash, Branch: done.Branch, Message: message, Author: author.String(), Committer: committer.String(), Signature: signature,
 	}})
@@ -345,7 +345,7 @@ func pushesFromMirror(spec tasks.Job) bool {
 }
 
 // message returns the message of the job's commit. outcome is set for a job that did not finish.
-func (d *delivery) message(unfinished event.Outcome) string {
+func (d *Delivery) message(unfinished event.Outcome) string {
 	final := ""
 	if d.Result != nil && unfinished == "" {
 		final = d.Result.Final
@@ -355,7 +355,7 @@ func (d *delivery) message(unfinished event.Outcome) string {
 
 // findLeaks returns the secrets in the text that the job's changes add. A secret that
 // was in one of the changed files before is not a leak.
-func (d *delivery) findLeaks(ctx context.Context) ([]landing.Leak, error) {
+func (d *Delivery) findLeaks(ctx context.Context) ([]landing.Leak, error) {
 	changes, err := d.committed(ctx)
 	if err != nil {
 		return nil, err
@@ -365,10 +365,10 @@ func (d *delivery) findLeaks(ctx context.Context) ([]landing.Leak, error) {
 
 // committed returns the job's changes as a commit would contain them: of files with
 // uncommitted changes of the user, a commit includes these changes.
-func (d *delivery) committed(ctx context.Context) (*state.ChangeSet, error) {
-	mixed := slices.ContainsFunc(d.changes.Changes, func(c state.Change) bool { return slices.Contains(d.Site.Dirty, c.Path) })
+func (d *Delivery) committed(ctx context.Context) (*state.ChangeSet, error) {
+	mixed := slices.ContainsFunc(d.Changes.Changes, func(c state.Change) bool { return slices.Contains(d.Site.Dirty, c.Path) })
 	if d.Job.Spec.Commit == nil || !d.Site.InPlace || d.Site.Base != "" && !mixed {
-		return d.changes, nil
+		return d.Changes, nil
 	}
 	base, err := d.Site.Tree.SnapshotOf(d.Site.Base)
 	if err != nil {
@@ -380,7 +380,7 @@ func (d *delivery) committed(ctx context.Context) (*state.ChangeSet, error) {
 	}
 	var others []string
 	for _, c := range all.Changes {
-		if !slices.ContainsFunc(d.changes.Changes, func(own state.Change) bool { return own.Path == c.Path }) {
+		if !slices.ContainsFunc(d.Changes.Changes, func(own state.Change) bool { return own.Path == c.Path }) {
 			others = append(others, c.Path)
 		}
 	}
@@ -389,7 +389,7 @@ func (d *delivery) committed(ctx context.Context) (*state.ChangeSet, error) {
 
 // leaked returns the stop of a job whose changes must not be committed, or nil with a
 // warning if the job makes only a patch.
-func (d *delivery) leaked(leaks []landing.Leak) *ending.Stop {
+func (d *Delivery) leaked(leaks []landing.Leak) *ending.Stop {
 	if len(leaks) == 0 {
 		return nil
 	}

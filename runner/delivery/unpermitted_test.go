@@ -1,4 +1,4 @@
-package runner
+package delivery
 
 import (
 	"strings"
@@ -13,25 +13,25 @@ import (
 
 // A change under a profile that allows none is not the agent's work: something that no sandbox of level A confined made it.
 func TestChangesThatNothingPermits(t *testing.T) {
-	grants := func(workspace bool, dirs ...string) func(*delivery) {
-		return func(d *delivery) {
+	grants := func(workspace bool, dirs ...string) func(*Delivery) {
+		return func(d *Delivery) {
 			d.Job.Plan.MCP = []tasks.MCPServer{{Name: "m", Process: tasks.Process{Workspace: workspace, Write: dirs}}}
 		}
 	}
 	for name, c := range map[string]struct {
-		change func(*delivery)
+		change func(*Delivery)
 		denied bool
 	}{
 		"a server":             {grants(false), true},
 		"a server that may":    {grants(true), false},
-		"a server's directory": {func(d *delivery) { grants(false, d.Site.Dir)(d) }, false},
+		"a server's directory": {func(d *Delivery) { grants(false, d.Site.Dir)(d) }, false},
 		"another directory":    {grants(false, "/elsewhere"), true},
-		"a tool":               {func(d *delivery) { d.Job.Plan.Tools = []tasks.CustomTool{{}} }, true},
-		"no program":           {func(*delivery) {}, false},
-		"level A":              {func(d *delivery) { grants(false)(d); d.Options.Level = sandbox.Full }, false},
-		"a script":             {func(d *delivery) { grants(false)(d); d.Job.Spec.Script = &tasks.TaskScript{} }, false},
-		"commits of before":    {func(d *delivery) { grants(false)(d); d.Job.Start.Onto = preflight.Rebase{Commit: "c0ffee"} }, false},
-		"another profile": {func(d *delivery) {
+		"a tool":               {func(d *Delivery) { d.Job.Plan.Tools = []tasks.CustomTool{{}} }, true},
+		"no program":           {func(*Delivery) {}, false},
+		"level A":              {func(d *Delivery) { grants(false)(d); d.Options.Level = sandbox.Full }, false},
+		"a script":             {func(d *Delivery) { grants(false)(d); d.Job.Spec.Script = &tasks.TaskScript{} }, false},
+		"commits of before":    {func(d *Delivery) { grants(false)(d); d.Job.Start.Onto = preflight.Rebase{Commit: "c0ffee"} }, false},
+		"another profile": {func(d *Delivery) {
 			grants(false)(d)
 			d.Profile, _ = permission.Preset("build")
 		}, false},
@@ -56,4 +56,9 @@ func TestChangesThatNothingPermits(t *testing.T) {
 			}
 		})
 	}
+}
+
+func readonly() permission.Profile {
+	p, _ := permission.Preset("readonly")
+	return p
 }
