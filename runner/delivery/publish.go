@@ -28,6 +28,7 @@ func (d *Delivery) Publish(ctx context.Context) *ending.Stop {
 		return ending.OfGit(ctx, "read the commit", err)
 	}
 	err = publication.Publish(ctx)
+	d.Made.Hash = publication.Commit // of the forge, if it has signed it
 	var failed *publish.Failure
 	switch {
 	case errors.As(err, &failed):
@@ -36,6 +37,20 @@ func (d *Delivery) Publish(ctx context.Context) *ending.Stop {
 		return ending.Of(ctx)
 	}
 	return nil
+}
+
+// signing returns how the forge makes the job's commit; nil if it does not.
+func (d *Delivery) signing() (*publish.Signing, error) {
+	s := d.Job.Start.Signer
+	if !d.Job.Spec.Commit.ByForge() || s.Client == nil {
+		return nil, nil //nolint:nilnil // the usual case
+	}
+	s.Branch, s.Origin = publish.SigningPrefix+d.Options.RunID+"/"+d.Job.Spec.ID, d.Site.Origin
+	if d.Job.Spec.Repo.Kind == tasks.RepoPath {
+		s.Moves = d.Made.Branch
+		_, s.Committer = d.Job.Signatures()
+	}
+	return &s, s.Read(d.Made.Hash)
 }
 
 // publication returns what is published of the job.

@@ -2,11 +2,13 @@ package publish
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
+	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/remote"
 )
 
@@ -17,17 +19,32 @@ const SigningPrefix = "millhand-signing/"
 // Signing makes the forge repeat a commit, with its own signature, before it is pushed.
 type Signing struct {
 	Client *forge.Client
-	Repo   forge.Path // that the commit is pushed to
-	Branch string     // of the forge's commit; see SigningPrefix
-	Base   string     // parent of the commit
-	// New returns the commit to make. Its branch, parent and tip are set by the publication.
-	// nil: the forge has made the commit of the publication, and only the branch may be left.
-	New func() (forge.NewCommit, error)
-	// Check returns an error unless a fetched commit has the files and the parent of the
-	// original one, and a signature.
-	Check func(hash string) error
-	// Made is called with the hash of the forge's commit.
-	Made func(ctx context.Context, hash string) error
+	Repo   forge.Path   // that the commit is pushed to
+	Branch string       // of the forge's commit; see SigningPrefix
+	Origin *gitops.Repo // has the commit
+	// Moves is the branch of Origin that gets the forge's commit from Committer; "" for none.
+	Moves     string
+	Committer gitops.Signature
+
+	base    string // parent of the commit; "": the forge has made it, and only the branch may be left
+	message string
+}
+
+// Read reads the commit that the forge repeats.
+func (s *Signing) Read(commit string) error {
+	if signed, err := s.Origin.Signed(commit); err != nil || signed { // an earlier process has fetched it
+		return err
+	}
+	line, err := s.Origin.FirstParents(commit, 2)
+	if err == nil && len(line) < 2 {
+		err = errors.New("it has no parent")
+	}
+	if err != nil {
+		return err
+	}
+	s.message, err = s.Origin.Message(commit)
+	s.base = line[1]
+	return err
 }
 
 // CanSign checks that commits of a repository can be made by its forge. The error is a
@@ -44,7 +61,7 @@ func CanSign(client *forge.Client) error {
 // before made there is used.
 func (p *Publication) sign(ctx context.Context) error {
 	s := p.Signing
-	if s == nil || s.New == nil {
+	if s == nil || s.base == "" {
 		return nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, pushTimeout, fmt.Errorf("timed out after %s", pushTimeout))
@@ -53,20 +70,20 @@ func (p *Publication) sign(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if tip == "" || tip == s.Base {
-		c, err := s.New()
+	if tip == "" || tip == s.base {
+		files, err := s.files(p.Commit)
 		if err != nil {
 			return err
 		}
 		if tip == "" {
-			if err := remote.Push(ctx, p.From, remote.PushOptions{Remote: p.Remote, Commit: s.Base, Branch: s.Branch}); err != nil {
+			if err := remote.Push(ctx, p.From, remote.PushOptions{Remote: p.Remote, Commit: s.base, Branch: s.Branch}); err != nil {
 				return err
 			}
 		}
-		c.Branch, c.Parent = s.Branch, s.Base
+		c := forge.NewCommit{Branch: s.Branch, Parent: s.base, Message: s.message, Files: files}
 		c.Tip = func(ctx context.Context) (string, error) { return s.tip(ctx, p.Remote) }
 		if tip, err = s.Client.Commit(ctx, s.Repo, c); err != nil {
-			p.discard(ctx, s.Base)
+			p.discard(ctx, s.base)
 			return err
 		}
 	}
@@ -75,16 +92,59 @@ func (p *Publication) sign(ctx context.Context) error {
 		err = fmt.Errorf("%w: %s is at %.10s", remote.ErrLease, s.Branch, fetched)
 	}
 	if err == nil {
-		err = s.Check(tip)
+		err = s.check(p.Commit, tip)
 	}
-	if err == nil {
-		err = s.Made(ctx, tip)
+	if err == nil && s.Moves != "" {
+		err = s.Origin.MoveBranch(ctx, s.Moves, p.Commit, tip, s.Committer)
 	}
 	if err != nil {
 		p.discard(ctx, tip)
 		return err
 	}
 	p.Commit = tip
+	p.Emit(event.Event{Type: event.Committed, Commit: &event.Commit{Hash: tip, Branch: p.Branch, Message: s.message}})
+	return nil
+}
+
+// files returns the changes of a commit, if the forge can make it.
+func (s *Signing) files(commit string) ([]forge.File, error) {
+	changed, err := s.Origin.Difference(s.base, commit, forge.MaxCommit)
+	if err != nil {
+		return nil, fmt.Errorf("sign: api: %w; use sign: ssh", err)
+	}
+	files := make([]forge.File, len(changed))
+	for i, v := range changed {
+		if v.Kind != "" {
+			return nil, fmt.Errorf("sign: api: GitHub can't commit %s, which is %s; use sign: ssh or openpgp", v.Path, v.Kind)
+		}
+		files[i] = forge.File{Path: v.Path, Content: v.Content, Deleted: v.Deleted}
+	}
+	return files, nil
+}
+
+// check returns an error unless the forge's commit has the files and the parent of the
+// original one, and a signature.
+func (s *Signing) check(original, hash string) error {
+	trees, parents := [2]string{}, [2]string{}
+	for i, c := range []string{original, hash} {
+		line, err := s.Origin.FirstParents(c, 2)
+		if err == nil && len(line) == 2 {
+			parents[i] = line[1]
+			trees[i], err = s.Origin.RootTree(c)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	signed, err := s.Origin.Signed(hash)
+	switch {
+	case err != nil:
+		return err
+	case trees[0] != trees[1] || parents[0] != parents[1]:
+		return fmt.Errorf("sign: api: the commit %.10s of the forge has other files or another parent than the job's; use sign: ssh or openpgp", hash)
+	case !signed:
+		return fmt.Errorf("sign: api: the forge did not sign its commit %.10s: check whether the server signs commits that are made on it", hash)
+	}
 	return nil
 }
 

@@ -30,7 +30,6 @@ func moreArrows() []string {
 		internal/model/openai.Dialect.Schema internal/model/opened.Conversation.Price internal/money.Budget.price
 		internal/proc.Command.Monitor internal/proc.Confined.Note
 		runner/preflight.Options.Forge runner/savedjob.Run.Forge
-		runner/publish.Signing.Check runner/publish.Signing.Made runner/publish.Signing.New
 		tools.Env.Complete tools.Env.Nested tools.Registry.source
 		tools/language.Servers.Edit tools/language.Servers.Query
 		tools/tool.Hook.Ask tools/tool.Hook.Environ
