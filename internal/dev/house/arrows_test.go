@@ -27,7 +27,7 @@ func moreArrows() []string {
 		internal/extension/lsp.Text.Line internal/extension/lsp.Text.Name
 		internal/forge.NewCommit.Tip internal/forge.Options.Permissions internal/forge.Options.Token
 		internal/gitops/content.Filters.Clean internal/gitops/ignore.Tree.Tracked
-		internal/model/openai.Dialect.Schema internal/model/opened.Conversation.Price internal/money.Budget.price
+		internal/model/opened.Conversation.Price internal/money.Budget.price
 		internal/proc.Command.Monitor internal/proc.Confined.Note
 		runner/preflight.Options.Forge runner/savedjob.Run.Forge
 		tools.Env.Complete tools.Env.Nested tools.Registry.source

@@ -37,7 +37,7 @@ var refinements = sync.OnceValue(func() []refinement {
 		{"openai", regexp.MustCompile(`^(gpt-[34]|chatgpt)`), func(d *openai.Dialect) { d.Effort = openai.Effort{} }},
 		{"google", regexp.MustCompile(`^(models/)?(gemini-[12]\.[0-4]|gemma)`), func(d *openai.Dialect) { d.Effort = openai.Effort{} }},
 		{"openrouter", regexp.MustCompile(`^anthropic/`), func(d *openai.Dialect) { d.CacheMarks = true }},
-		{"openrouter", regexp.MustCompile(`^google/`), func(d *openai.Dialect) { d.Schema = geminiSchema }},
+		{"openrouter", regexp.MustCompile(`^google/`), func(d *openai.Dialect) { d.Schema = openai.GeminiSchema }},
 		{"google", regexp.MustCompile(`^(models/)?gemini-2\.5-flash`), func(d *openai.Dialect) { d.Effort = noneToHigh }},
 		{"google", regexp.MustCompile(`^(models/)?gemini-3(\.[0-5])?-flash`), func(d *openai.Dialect) { d.Effort = minimalToHigh }},
 		// From version 3.6 on, a temperature is deprecated.

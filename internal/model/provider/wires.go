@@ -49,7 +49,7 @@ var wires = map[string]wiring{
 	"openai-responses":  {speaks: responses},
 	"anthropic":         {speaks: messages},
 	"google": {path: "/v1beta/openai", native: "v1beta", dialect: openai.Dialect{
-		Effort: lowToHigh, Temperature: true, Output: openai.OutputAlone, Schema: geminiSchema,
+		Effort: lowToHigh, Temperature: true, Output: openai.OutputAlone, Schema: openai.GeminiSchema,
 		Objects: true, Images: true, Reasoning: openai.ReasoningSignatures,
 	}},
 	"openrouter": {

@@ -1,4 +1,4 @@
-package provider
+package openai
 
 import (
 	"fmt"
@@ -23,10 +23,10 @@ const (
 	mostFollowed = 1000
 )
 
-// geminiSchema returns a copy of a schema for Gemini. Unsupported keywords are
+// GeminiSchema returns a copy of a schema for Gemini. Unsupported keywords are
 // expressed by supported ones if possible, and omitted otherwise: the arguments are
 // checked here anyway.
-func geminiSchema(schema map[string]any) map[string]any {
+func GeminiSchema(schema map[string]any) map[string]any {
 	return (&gemini{root: schema}).of(schema, 0)
 }
 
