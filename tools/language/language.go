@@ -113,11 +113,11 @@ func query(ctx context.Context, env Env, p workspace.Path, in input) (tool.Resul
 	if err != nil {
 		return res, err
 	}
-	text := lsp.Text{Name: env.nameOf, Line: env.lineOf()}
+	shown := text{name: env.nameOf, line: env.lineOf()}
 	var list []string
 	for _, r := range results {
 		if env.mayTell(r) {
-			list = append(list, text.Of(q, r))
+			list = append(list, shown.of(q, r))
 		}
 	}
 	if res.Output = strings.Join(list, "\n"); len(list) == 0 {

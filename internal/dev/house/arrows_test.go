@@ -24,7 +24,6 @@ func moreArrows() []string {
 		internal/extension.LanguageConfig.Found internal/extension.Scripts.Launch
 		internal/extension/hook.Config.Watch internal/extension/jshost.Config.Start internal/extension/mcp.Config.Start
 		internal/extension/lsp.Config.Read internal/extension/lsp.Config.Start
-		internal/extension/lsp.Text.Line internal/extension/lsp.Text.Name
 		internal/forge.NewCommit.Tip internal/forge.Options.Permissions internal/forge.Options.Token
 		internal/gitops/content.Filters.Clean internal/gitops/ignore.Tree.Tracked
 		internal/model/opened.Conversation.Price internal/money.Budget.price

@@ -2,7 +2,6 @@ package lsp
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -16,9 +15,6 @@ type position struct {
 	Line      int `json:"line"`
 	Character int `json:"character"`
 }
-
-// String returns a position as editors show it, from 1.
-func (p position) String() string { return fmt.Sprintf("%d:%d", p.Line+1, p.Character+1) }
 
 type span struct {
 	Start position `json:"start"`

@@ -1,17 +1,18 @@
-package lsp
+package language
 
 import (
 	"encoding/json"
 	"fmt"
 	"strings"
 
+	"github.com/millhand/millhand/internal/extension/lsp"
 	"github.com/millhand/millhand/internal/text/textcut"
 )
 
-// Text writes results of queries as lines of text.
-type Text struct {
-	Name func(path string) string           // how a file is named
-	Line func(path string, line int) string // the text of a line, from 1; empty if it is not known
+// text writes results of queries as lines of text.
+type text struct {
+	name func(path string) string           // how a file is named
+	line func(path string, line int) string // the text of a line, from 1; empty if it is not known
 }
 
 // The maximum number of bytes of a line's text, of positions of a call, and of indented levels.
@@ -20,6 +21,19 @@ const (
 	maxCallRanges = 20
 	maxLevels     = 20
 )
+
+// position is one in a file, from 0.
+type position struct {
+	Line      int `json:"line"`
+	Character int `json:"character"`
+}
+
+// String returns a position as editors show it, from 1.
+func (p position) String() string { return fmt.Sprintf("%d:%d", p.Line+1, p.Character+1) }
+
+type span struct {
+	Start position `json:"start"`
+}
 
 // finding is any of the protocol's results: a location, one with a target, a symbol, an item of a call
 // hierarchy, a call, or what hovering shows.
@@ -41,10 +55,10 @@ type finding struct {
 	Contents      json.RawMessage `json:"contents"`
 }
 
-// Of returns a result as text: "path:line:col: text of the line" for locations, "kind name
+// of returns a result as text: "path:line:col: text of the line" for locations, "kind name
 // path:line:col" for symbols and calls, and what hovering shows as it is. Positions count from 1.
 // A result of any other form is returned as JSON.
-func (t Text) Of(q Query, result json.RawMessage) string {
+func (t text) of(q lsp.Query, result json.RawMessage) string {
 	var f finding
 	if json.Unmarshal(result, &f) != nil {
 		return string(result)
@@ -68,7 +82,7 @@ func (t Text) Of(q Query, result json.RawMessage) string {
 	return text
 }
 
-func (t Text) location(f finding) string {
+func (t text) location(f finding) string {
 	uri, at := f.URI, f.Range
 	if f.TargetURI != "" {
 		uri, at = f.TargetURI, f.TargetRange
@@ -76,12 +90,12 @@ func (t Text) location(f finding) string {
 			at = f.TargetName
 		}
 	}
-	path, ok := PathOf(uri)
+	path, ok := lsp.PathOf(uri)
 	if !ok || at == nil {
 		return ""
 	}
-	text := t.Name(path) + ":" + at.Start.String()
-	if line := textcut.OneLine(t.Line(path, at.Start.Line+1)); line != "" {
+	text := t.name(path) + ":" + at.Start.String()
+	if line := textcut.OneLine(t.line(path, at.Start.Line+1)); line != "" {
 		text += ": " + textcut.Head(line, maxLineText, "...")
 	}
 	return text
@@ -89,13 +103,13 @@ func (t Text) location(f finding) string {
 
 // symbol returns a symbol, with those in it on indented lines. Its file is the asked one if it does
 // not name one.
-func (t Text) symbol(f finding, path string) string {
+func (t text) symbol(f finding, path string) string {
 	var text strings.Builder
 	t.write(&text, f, path, 0)
 	return text.String()
 }
 
-func (t Text) write(text *strings.Builder, f finding, path string, level int) {
+func (t text) write(text *strings.Builder, f finding, path string, level int) {
 	at, uri := f.Range, f.URI
 	if f.Selection != nil {
 		at = f.Selection
@@ -103,14 +117,14 @@ func (t Text) write(text *strings.Builder, f finding, path string, level int) {
 	if f.Location != nil {
 		at, uri = f.Location.Range, f.Location.URI
 	}
-	if named, ok := PathOf(uri); ok {
+	if named, ok := lsp.PathOf(uri); ok {
 		path = named
 	}
 	text.WriteString(strings.Repeat("  ", min(level, maxLevels)))
 	if kind := f.Kind - 1; kind >= 0 && kind < len(symbolKinds) {
 		text.WriteString(symbolKinds[kind] + " ")
 	}
-	text.WriteString(textcut.OneLine(f.Name) + " " + t.Name(path))
+	text.WriteString(textcut.OneLine(f.Name) + " " + t.name(path))
 	if at != nil {
 		text.WriteString(":" + at.Start.String())
 	}

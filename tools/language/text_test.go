@@ -1,4 +1,4 @@
-package lsp
+package language
 
 import (
 	"encoding/json"
@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/millhand/millhand/internal/extension/lsp"
 )
 
 func TestResultsAsText(t *testing.T) {
@@ -15,9 +17,9 @@ func TestResultsAsText(t *testing.T) {
 	where := func(name string, line int) string {
 		return fmt.Sprintf(`"uri": "file:///w/%s", "range": %s`, name, at(line))
 	}
-	text := Text{
-		Name: filepath.Base,
-		Line: func(path string, line int) string {
+	shown := text{
+		name: filepath.Base,
+		line: func(path string, line int) string {
 			return map[string]string{"/w/a.go 2": "\t two \n", "/w/long 1": strings.Repeat("x", 1000)}[fmt.Sprint(path, " ", line)]
 		},
 	}
@@ -44,12 +46,12 @@ func TestResultsAsText(t *testing.T) {
 		`{"to": {"name": "t", "kind": 12, ` + where("c.go", 3) + `}, "fromRanges": [` + at(8) + strings.Repeat(`, `+at(8), 21) + `]}`:                                                                 "function t c.go:4:5, called by it at " + strings.Repeat("9:5, ", maxCallRanges) + "and 2 more",
 		`{"to": {"name": "t", "uri": "file:///w/c.go"}, "fromRanges": []}`:                                                                                                                            "t c.go",
 	} {
-		if got := text.Of(Query{Path: "/w/asked.go"}, json.RawMessage(result)); got != want {
+		if got := shown.of(lsp.Query{Path: "/w/asked.go"}, json.RawMessage(result)); got != want {
 			t.Errorf("%s:\ngot  %q\nwant %q", result, got, want)
 		}
 	}
 	deep := strings.Repeat(`{"name": "n", "children": [`, 2000) + strings.Repeat(`]}`, 2000)
-	if got := text.Of(Query{Path: "/w/a"}, json.RawMessage(deep)); len(got) > 2000*(2*maxLevels+10) || !strings.HasSuffix(got, "n a") {
+	if got := shown.of(lsp.Query{Path: "/w/a"}, json.RawMessage(deep)); len(got) > 2000*(2*maxLevels+10) || !strings.HasSuffix(got, "n a") {
 		t.Errorf("%d bytes for 2000 levels", len(got))
 	}
 }
