@@ -131,7 +131,7 @@ func TestASlowWorkerKeepsTheLease(t *testing.T) {
 	q := open(t, s)
 	submit(t, q, run("r1", "a"))
 	other := claims(t, q, "w2")
-	slow, err := q.Claims("w1", func(string) bool { return true }, func(ctx context.Context, _ *queue.Run) error {
+	slow, err := q.Claims("w1", map[string]bool{"B": true}, func(ctx context.Context, _ *queue.Run) error {
 		if claim, err := other.Next(ctx, 3*lease); claim != nil || err != nil {
 			t.Errorf("another worker got %+v, %v", claim, err)
 		}
@@ -150,7 +150,7 @@ func TestAStoppedWorkerReturnsWhatItJustGot(t *testing.T) {
 	r.Lease = time.Hour
 	submit(t, q, r)
 	ctx, stop := context.WithCancel(t.Context())
-	c, err := q.Claims("w1", func(string) bool { return true }, func(context.Context, *queue.Run) error {
+	c, err := q.Claims("w1", map[string]bool{"B": true}, func(context.Context, *queue.Run) error {
 		stop()
 		return nil
 	})

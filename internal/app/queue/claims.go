@@ -16,7 +16,7 @@ import (
 type Claims struct {
 	q      *Queue
 	worker string
-	has    func(variable string) bool
+	has    map[string]bool // variables
 	accept func(context.Context, *Run) error
 	wake   chan struct{}
 	sub    *nats.Subscription
@@ -29,10 +29,10 @@ type Claims struct {
 	waiting   []string                      // of Lacks: its last result
 }
 
-// Claims returns the claims of a worker with an id. has reports whether its environment has a
-// variable: it claims only jobs whose variables it has. accept returns why it runs no job of a
+// Claims returns the claims of a worker with an id. has are the variables of its
+// environment: it claims only jobs whose variables it has. accept returns why it runs no job of a
 // run, which leaves them to other workers.
-func (q *Queue) Claims(worker string, has func(variable string) bool, accept func(context.Context, *Run) error) (*Claims, error) {
+func (q *Queue) Claims(worker string, has map[string]bool, accept func(context.Context, *Run) error) (*Claims, error) {
 	c := &Claims{q: q, worker: worker, has: has, accept: accept, wake: make(chan struct{}, 1), consumers: map[string]jetstream.Consumer{}, lacks: map[string]string{}, yielded: map[string]time.Time{}}
 	var err error
 	c.sub, err = q.conn.Subscribe(q.name+".job.>", func(*nats.Msg) {
@@ -198,7 +198,7 @@ func (c *Claims) refresh(ctx context.Context) error {
 func (c *Claims) missing(requires [][]string) string {
 	var lacks []string
 	for _, any := range requires {
-		if !slices.ContainsFunc(any, c.has) {
+		if !slices.ContainsFunc(any, func(name string) bool { return c.has[name] }) {
 			lacks = append(lacks, strings.Join(any, " or "))
 		}
 	}

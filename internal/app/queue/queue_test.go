@@ -54,7 +54,7 @@ func submit(t *testing.T, q *queue.Queue, r *queue.Run) *queue.Submitted {
 
 func claims(t *testing.T, q *queue.Queue, worker string) *queue.Claims {
 	t.Helper()
-	c, err := q.Claims(worker, func(name string) bool { return name == "B" }, accepted)
+	c, err := q.Claims(worker, map[string]bool{"B": true}, accepted)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func TestAWorkerWithoutTheVariablesClaimsNothing(t *testing.T) {
 	t.Parallel()
 	q := open(t, queuetest.Start(t))
 	submit(t, q, run("r1", "a"))
-	c, err := q.Claims("w", func(string) bool { return false }, accepted)
+	c, err := q.Claims("w", nil, accepted)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,7 +305,7 @@ func TestALostLeaseIsFenced(t *testing.T) {
 func TestAnAcceptingWorkerGetsTheJob(t *testing.T) {
 	t.Parallel()
 	q := open(t, queuetest.Start(t))
-	refusing, err := q.Claims("w1", func(string) bool { return true }, func(context.Context, *queue.Run) error { return errors.New("no") })
+	refusing, err := q.Claims("w1", map[string]bool{"B": true}, func(context.Context, *queue.Run) error { return errors.New("no") })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -442,7 +442,7 @@ func TestACancelledRunStartsNothing(t *testing.T) {
 	q := open(t, queuetest.Start(t))
 	r := run("r1", "a")
 	submit(t, q, r)
-	c, err := q.Claims("w1", func(string) bool { return true }, func(ctx context.Context, _ *queue.Run) error {
+	c, err := q.Claims("w1", map[string]bool{"B": true}, func(ctx context.Context, _ *queue.Run) error {
 		_, err := q.Cancel(ctx, r, "by hand")
 		return err
 	})

@@ -20,7 +20,7 @@ func acceptedArrows() map[string]string {
 // moreArrows lists the other arrows of now. It may only shrink.
 func moreArrows() []string {
 	return strings.Fields(`
-		internal/app/queue.Claims.accept internal/app/queue.Claims.has
+		internal/app/queue.Claims.accept
 		internal/extension.LanguageConfig.Found internal/extension.Scripts.Launch
 		internal/extension/hook.Config.Watch internal/extension/jshost.Config.Start internal/extension/mcp.Config.Start
 		internal/extension/lsp.Config.Read internal/extension/lsp.Config.Start

@@ -111,7 +111,7 @@ func (k *worker) loop(ctx context.Context) error {
 	for _, name := range k.world.Names {
 		names[name] = k.world.Getenv(name) != ""
 	}
-	claims, err := k.queue.Claims(k.id, func(name string) bool { return names[name] }, k.accept)
+	claims, err := k.queue.Claims(k.id, names, k.accept)
 	if err != nil {
 		return fault.New(event.ExitUnavailable, "claim jobs: %w", err)
 	}
