@@ -26,6 +26,7 @@ func (s *Session) runCalls(ctx context.Context, turn int, calls []model.ToolCall
 	for _, c := range calls {
 		s.emitCall(event.Call{ID: c.ID, Turn: turn, Tool: c.Name, Input: rawInput(c.Input), Status: event.CallPending, StartedAt: s.cfg.Now()})
 	}
+	s.cfg.Env.Untrusted.Turn = turn
 	results := make([]journal.Message, len(calls))
 	for first := 0; first < len(calls); {
 		last := first + 1
@@ -75,6 +76,7 @@ func (s *Session) nested(ctx context.Context, c tools.Call) tools.Outcome {
 // attachments are sent with the prompt.
 func (s *Session) Fetch(ctx context.Context, c tools.Call) tools.Outcome {
 	s.start()
+	s.cfg.Env.Untrusted.Turn = s.Turn()
 	out := s.runOwnCall(ctx, 0, c)
 	s.fetched = append(s.fetched, attached(out)...)
 	return out

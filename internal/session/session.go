@@ -124,7 +124,7 @@ func New(cfg Config) *Session {
 		s.cfg.Budget = money.NewBudget("", 0, nil)
 	}
 	env := *cfg.Env
-	env.Nested, env.Untrusted.Session, env.Untrusted.Turn = s.nested, cfg.ID, s.Turn
+	env.Nested, env.Untrusted.Session = s.nested, cfg.ID
 	s.cfg.Env, s.head.door.known = &env, env.Redact
 	s.head.specs = offered(s.cfg)
 	s.talk.startWith(s.head)

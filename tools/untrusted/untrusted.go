@@ -280,7 +280,7 @@ func (j *Job) OfOutput(program string, shown bool) string {
 type Reader struct {
 	*Job
 	Session string
-	Turn    func() int
+	Turn    int // of the calls that run now
 }
 
 // Read marks the job with a call of the session; an empty reason does nothing.
@@ -288,9 +288,5 @@ func (r Reader) Read(call, tool, why string) {
 	if why == "" {
 		return
 	}
-	m := Mark{Session: r.Session, Call: call, Tool: tool, Why: why}
-	if r.Turn != nil {
-		m.Turn = r.Turn()
-	}
-	r.Mark(m)
+	r.Mark(Mark{Session: r.Session, Call: call, Tool: tool, Turn: r.Turn, Why: why})
 }

@@ -104,7 +104,7 @@ func TestResultsFromElsewhereMarkTheJob(t *testing.T) {
 func TestOnlyTheFirstMarkCounts(t *testing.T) {
 	var marks []Mark
 	j := &Job{Marked: func(m Mark) { marks = append(marks, m) }}
-	r := Reader{Job: j, Session: "run/job", Turn: func() int { return 3 }}
+	r := Reader{Job: j, Session: "run/job", Turn: 3}
 	r.Read("c0", "read", "")
 	if len(marks) > 0 || !j.Armed() {
 		t.Fatal("nothing was read")

@@ -32,7 +32,6 @@ func moreArrows() []string {
 		tools.Env.Complete tools.Env.Nested tools.Registry.source
 		tools/language.Servers.Edit tools/language.Servers.Query
 		tools/tool.Hook.Ask tools/tool.Hook.Environ
-		tools/untrusted.Reader.Turn
 		tools/web.Client.Redirect`)
 }
 
