@@ -21,4 +21,7 @@ func TestToolsOfManifestsHaveTheirSchemas(t *testing.T) {
 	if _, err := CustomTools(&tasks.Plan{Tools: []tasks.CustomTool{{Name: "count", Schema: schema}}}); fault.ExitOf(err) != event.ExitUsage {
 		t.Errorf("a schema that is not JSON: %v", err)
 	}
+	if _, err := CustomTools(&tasks.Plan{Tools: []tasks.CustomTool{{Name: "count", Command: []string{"wc"}}}}); fault.ExitOf(err) != event.ExitUsage || err == nil {
+		t.Errorf("a tool without a description: %v", err)
+	}
 }

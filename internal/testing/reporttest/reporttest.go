@@ -200,3 +200,21 @@ func Reviewed(tb testing.TB, outputs map[string]string) *report.Report {
 	}
 	return Fold(tb, events...)
 }
+
+// Lines are the lines of events.jsonl for events.
+func Lines(tb testing.TB, events ...event.Event) []byte {
+	tb.Helper()
+	var text bytes.Buffer
+	s := event.NewStream(Clock(), event.SinkFunc(func(e event.Event) error {
+		line, err := event.Line(e)
+		text.Write(append(line, '\n'))
+		return err
+	}))
+	for _, e := range events {
+		s.Emit(e)
+	}
+	if err := s.Err(); err != nil {
+		tb.Fatal(err)
+	}
+	return text.Bytes()
+}

@@ -229,26 +229,15 @@ func events(t *testing.T, dir string) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	var text strings.Builder
-	stream := event.NewStream(reporttest.Clock(), event.SinkFunc(func(e event.Event) error {
-		line, err := event.Line(e)
-		text.Write(append(line, '\n'))
-		return err
-	}))
-	for _, e := range []event.Event{
+	text := reporttest.Lines(t, []event.Event{
 		reporttest.Planned("a"), reporttest.Started("a"),
 		{Type: event.Committed, Job: "a", Commit: &event.Commit{Hash: "0123456789", Branch: "millhand/a", Message: "m"}},
 		{Type: event.WarningIssued, Warning: &event.Warning{Message: "branch millhand/a" + planned.OnlyHere + "publish it"}},
 		{Type: event.WarningIssued, Warning: &event.Warning{Message: "something else"}},
 		reporttest.JobEnded("a", event.JobEnd{Outcome: event.Failed, Reason: "gave up", ExitCode: event.ExitFailed}),
 		reporttest.RunEnded(event.Failed, event.ExitFailed),
-	} {
-		stream.Emit(e)
-	}
-	if err := stream.Err(); err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(dir, "events.jsonl"), text.String())
+	}...)
+	write(t, filepath.Join(dir, "events.jsonl"), string(text))
 	write(t, filepath.Join(dir, "summary.md"), "# The page\n")
 }
 
