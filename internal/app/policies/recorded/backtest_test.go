@@ -2,10 +2,14 @@ package recorded
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
+	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/policies"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -175,5 +179,32 @@ func TestTheTextShowsFiveCallsOfADifference(t *testing.T) {
 	}
 	if text := out.String(); strings.Count(text, "    bash echo") != mostShown || !strings.Contains(text, "and 2 more") || strings.Contains(text, "\x1b") || out.Len() > 2000 {
 		t.Errorf("%s", text)
+	}
+}
+
+func TestPrivateDirectoriesOfAJobAreItsOwnWhenItsCallsAreDecidedAgain(t *testing.T) {
+	for _, variable := range []string{"TMPDIR", "HOME"} {
+		job := &jobUsage{id: "a", level: "A", calls: []usedCall{recordedCall("bash", `{"command": "cp a \"$`+variable+`/b\""}`, "allow", "bash: allow")}}
+		if r := again(t, "full", job); len(r.Differences) != 0 {
+			t.Errorf("%s: %+v", variable, r.Differences)
+		}
+	}
+}
+
+func TestABacktestThatIsInterruptedHasNoResult(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancelCause(t.Context())
+	signal := event.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt}
+	stop(signal)
+	if r, err := (&backtest{}).compare(ctx, &usage{jobs: []*jobUsage{{id: "a"}}}); r != nil || !errors.Is(err, signal) {
+		t.Errorf("%+v, %v", r, err)
+	}
+	w, out := process(t)
+	for name, o := range map[string]BacktestOptions{
+		"a profile": {ProfileOptions: load.ProfileOptions{Profile: "none"}, Runs: []string{saved(t)}}, "a run": {Runs: []string{"none"}},
+	} {
+		if err := Backtest(t.Context(), w, o); fault.ExitOf(err) != event.ExitUsage || out.Len() > 0 {
+			t.Errorf("%s that is missing: %v, %s", name, err, out)
+		}
 	}
 }
