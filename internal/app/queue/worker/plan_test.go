@@ -190,3 +190,53 @@ func TestAStoppedWorkerDoesNotWaitForever(t *testing.T) {
 	done()
 	<-later.Done()
 }
+
+func TestPoliciesOfBothMachinesBoundAQueuedPlan(t *testing.T) {
+	t.Parallel()
+	s := queuetest.Start(t)
+	const manifest = "version: 1\nmodel: openai/gpt-5-mini\nprofile: full\nrepos: [{url: 'https://example.com/r.git'}]\ntasks:\n  - {id: a, prompt: fix it}\n"
+	own := filepath.Join(t.TempDir(), "own.yaml")
+	for name, c := range map[string]struct {
+		policy, own string   // of the submitter and of the worker
+		want        []string // names of the policies
+		invalid     bool
+	}{
+		"none":          {"", "", nil, false},
+		"a submitter's": {"version: 1\nmax_profile: readonly\n", "", []string{"/a/p.yaml"}, false},
+		"a worker's":    {"", "version: 1\nmax_profile: readonly\n", []string{own}, false},
+		"the same":      {"version: 1\nmax_profile: readonly\n", "version: 1\nmax_profile: readonly\n", []string{own}, false},
+		"two":           {"version: 1\nmax_profile: readonly\n", "version: 1\nsandbox: require\n", []string{own, "/a/p.yaml"}, false},
+		"invalid":       {"version: x\n", "", nil, true},
+	} {
+		k := testWorker(t, s)
+		inputs := map[string]string{"/a/m.yaml": manifest}
+		if c.policy != "" {
+			inputs["/a/p.yaml"] = c.policy
+		}
+		r := store(t, s, "r", inputs, queued.Options{})
+		if c.policy != "" {
+			r.Policies = []string{"/a/p.yaml"}
+		}
+		if c.own != "" {
+			k.opts.Policies.Policies = []string{own}
+			if err := os.WriteFile(own, []byte(c.own), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		plan, err := k.load(t.Context(), r)
+		if c.invalid != (plan == nil) || err == nil { // it differs from the one that was submitted
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if c.invalid {
+			continue
+		}
+		var names []string
+		for _, p := range plan.Policies {
+			names = append(names, p.Name)
+		}
+		if bounded := !plan.Jobs[0].Profile.MayChange(); !slices.Equal(names, c.want) || bounded != strings.Contains(c.policy+c.own, "readonly") {
+			t.Errorf("%s: policies %q, want %q, bounded %t", name, names, c.want, bounded)
+		}
+	}
+}
