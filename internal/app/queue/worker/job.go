@@ -53,6 +53,12 @@ func (k *worker) job(ctx context.Context, claim *queue.Claim) {
 		err = claim.Return(after, context.Cause(ctx).Error(), true, 0)
 		k.gaveBack(claim, context.Cause(ctx), err)
 		return
+	case errors.Is(cause, queue.ErrCancelled):
+		if err != nil { // while it was prepared: neither this machine nor the job is at fault
+			end, err = k.endUnrun(claim, event.CodeTerminated.End(interruption(cause).Error()))
+		}
+		k.finish(after, claim, began, end, err)
+		return
 	case err == nil && isFault(end):
 		err = errors.New(end.Reason)
 	}
@@ -67,8 +73,13 @@ func (k *worker) job(ctx context.Context, claim *queue.Claim) {
 		k.well()
 		err = nil
 	}
+	k.finish(after, claim, began, end, err)
+}
+
+// finish stores the result of a job, unless its events could not be stored.
+func (k *worker) finish(ctx context.Context, claim *queue.Claim, began time.Time, end event.JobEnd, err error) {
 	if err == nil {
-		err = claim.Finish(after, queue.Result{Worker: k.id, End: end, At: k.world.Now().UTC()}, nil)
+		err = claim.Finish(ctx, queue.Result{Worker: k.id, End: end, At: k.world.Now().UTC()}, nil)
 	}
 	if err != nil {
 		claim.Abandon() // delivered again
@@ -236,17 +247,20 @@ func (k *worker) run(ctx context.Context, claim *queue.Claim, dir string) (end e
 // within returns a context that ends with either of two, with the cause of the first one.
 func within(ctx, lease context.Context) (context.Context, func()) {
 	joined, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(lease, func() {
-		by := "the loss of its lease"
-		if errors.Is(context.Cause(lease), queue.ErrCancelled) {
-			by = "millhand queue cancel"
-		}
-		cancel(event.Interrupt{Signal: by, Exit: event.ExitTerminate})
-	})
+	stop := context.AfterFunc(lease, func() { cancel(interruption(context.Cause(lease))) })
 	return joined, func() {
 		stop()
 		cancel(nil)
 	}
+}
+
+// interruption is the cause of the end of a job whose lease has ended.
+func interruption(cause error) event.Interrupt {
+	by := "the loss of its lease"
+	if errors.Is(cause, queue.ErrCancelled) {
+		by = "millhand queue cancel"
+	}
+	return event.Interrupt{Signal: by, Exit: event.ExitTerminate}
 }
 
 // reopenJob makes a report directory with the events of earlier deliveries. The job is started
