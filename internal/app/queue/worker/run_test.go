@@ -137,7 +137,7 @@ func (s *stage) claimed() (*worker, *queue.Claim) {
 	s.T.Helper()
 	k := testWorker(s.T, s.server)
 	k.world, k.opts.Sandbox, k.id, k.probe = s.world, "off", "w2", levels.Probing(s.T.Context(), "off")
-	claims, err := s.queue.Claims("w1", func(string) bool { return true }, k.accept)
+	claims, err := s.queue.Claims("w1", nil, k.accept)
 	if err != nil {
 		s.T.Fatal(err)
 	}
