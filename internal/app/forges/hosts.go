@@ -1,3 +1,5 @@
+// Package forges gives the credentials and clients of forges what they need of a plan and of the process, and decides how a
+// command ends whose requests fail. It sends none.
 package forges
 
 import (
@@ -9,6 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/forge/credentials"
+	"github.com/millhand/millhand/internal/forge/credentials/apis"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -18,6 +21,14 @@ func Hosts(w world.World, plan *tasks.Plan, hold func(token string)) *credential
 	return credentials.NewForges(plan.Forges, credentials.Options{
 		Getenv: w.Getenv, Environ: w.Environ(), Untrusted: plan.Policies.IsUntrusted(), Now: w.Now, Sleep: w.Sleep, Hold: hold, Proxy: w.Proxy,
 	})
+}
+
+// Clients returns clients with these credentials. notify gets a text before a request is repeated; nil for none.
+func Clients(w world.World, hosts *credentials.Forges, notify func(text string)) *apis.Clients {
+	return &apis.Clients{
+		Environment: apis.Environment{Getenv: w.Getenv, Proxy: w.Proxy, Now: w.Now, Sleep: w.Sleep, UserAgent: "millhand/" + w.Version},
+		Hosts:       hosts, Notify: notify,
+	}
 }
 
 // Failure returns the error for requests that failed before anything was run: its kind follows from err, and its

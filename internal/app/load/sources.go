@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files/abandon"
 	"github.com/millhand/millhand/internal/forge"
+	"github.com/millhand/millhand/internal/forge/credentials/apis"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/internal/view"
@@ -133,7 +134,8 @@ func askForges(ctx context.Context, w world.World, plan *tasks.Plan, sources []t
 	if _, err := hosts.ForRemotes(urls); err != nil {
 		return nil, fault.New(event.ExitUsage, "%s; nothing was run", known.Text(err.Error()))
 	}
-	clients := &forges.Clients{World: w, Hosts: hosts, Notify: say, Anonymous: true}
+	clients := forges.Clients(w, hosts, say)
+	clients.Anonymous = true
 	var all []tasks.Listed
 	for _, s := range sources {
 		l, err := listSource(ctx, clients, s)
@@ -149,7 +151,7 @@ func askForges(ctx context.Context, w world.World, plan *tasks.Plan, sources []t
 }
 
 // listSource asks a forge for the repositories of a source.
-func listSource(ctx context.Context, clients *forges.Clients, s tasks.Source) (tasks.Listed, error) {
+func listSource(ctx context.Context, clients *apis.Clients, s tasks.Source) (tasks.Listed, error) {
 	client, _, err := clients.Open(s.URL(s.Owner + "/x"))
 	if err != nil {
 		return tasks.Listed{}, err

@@ -6,9 +6,9 @@ import (
 	"io/fs"
 	"sync"
 
-	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/forge"
+	"github.com/millhand/millhand/internal/forge/credentials/apis"
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner"
@@ -52,7 +52,7 @@ func Annotate(
 }
 
 func annotatePull(ctx context.Context, open func(remote string) (*forge.Client, forge.Path, error), j *report.Job, text string) error {
-	server, _, err := forges.Server(j.Published.Remote)
+	server, _, err := apis.Server(j.Published.Remote)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func annotatePull(ctx context.Context, open func(remote string) (*forge.Client, 
 	if err != nil {
 		return err
 	}
-	return publish.Annotate(ctx, client, forges.PullPath(j.PullRequest.URL, server, path), j.PullRequest.Number, text)
+	return publish.Annotate(ctx, client, apis.PullPath(j.PullRequest.URL, server, path), j.PullRequest.Number, text)
 }
 
 // WithPatterns returns the jobs of a plan whose pull requests have the patterns of the run.

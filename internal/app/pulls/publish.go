@@ -17,6 +17,7 @@ import (
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/forge/credentials/apis"
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/permission/reach"
@@ -166,7 +167,7 @@ func (p *Publishing) open(plan *tasks.Plan) error {
 		}
 		if at, err := remote.ParseAddress(row.Remote); err == nil && at.Scheme != "file" {
 			host := at.Host
-			if server, _, err := forges.Server(row.Remote); err == nil && server.Port() == "" {
+			if server, _, err := apis.Server(row.Remote); err == nil && server.Port() == "" {
 				host = server.Hostname() + ":" + reach.DefaultPort(server.Scheme)
 			}
 			if by, refused := plan.Policies.Refuses(policy.Hosts, host); refused {
@@ -183,7 +184,7 @@ func (p *Publishing) open(plan *tasks.Plan) error {
 	if err != nil {
 		return fault.New(event.ExitAuth, "%s", p.known.Text(err.Error()))
 	}
-	clients := &forges.Clients{World: p.world, Hosts: hosts, Notify: p.note}
+	clients := forges.Clients(p.world, hosts, p.note)
 	p.policies = plan.Policies
 	p.later = savedjob.Run{
 		Git: p.world.GitEnv(), Reports: p.saved.Dir, Mirrors: p.world.Mirrors(), Auth: auth, Proxy: p.world.Proxy, Forge: clients.Open,
@@ -194,7 +195,7 @@ func (p *Publishing) open(plan *tasks.Plan) error {
 
 // withKind adds the kind of the forge of a remote to a list that lacks it.
 func withKind(list []tasks.Forge, address, kind string) []tasks.Forge {
-	server, _, err := forges.Server(address)
+	server, _, err := apis.Server(address)
 	if err != nil || kind == "" || slices.ContainsFunc(list, func(f tasks.Forge) bool { return strings.EqualFold(f.Host, server.Host) }) {
 		return list
 	}

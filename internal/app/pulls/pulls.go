@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
+	"github.com/millhand/millhand/internal/forge/credentials/apis"
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/permission/reach"
@@ -32,7 +33,7 @@ type Run struct {
 	World    world.World
 	ID, Dir  string       // of the run
 	Jobs     []report.Job // the selected ones
-	clients  *forges.Clients
+	clients  *apis.Clients
 	auth     func(url string) remote.Auth
 	policies policy.Set
 	Known    *redact.Redactor
@@ -61,7 +62,7 @@ func Open(w world.World, saved *savedrun.Run, jobs []report.Job, access *tasks.P
 	if r.auth, err = hosts.ForRemotes(remotes); err != nil {
 		return nil, fault.New(event.ExitAuth, "%s", r.Known.Text(err.Error()))
 	}
-	r.clients = &forges.Clients{World: w, Hosts: hosts, Notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(r.Known.Text(text))) }}
+	r.clients = forges.Clients(w, hosts, func(text string) { fmt.Fprintln(w.Err, printable.Text(r.Known.Text(text))) })
 	if refused {
 		r.clients.Notify(fmt.Sprintf("warning: pull requests are not allowed by %s: without --dry-run nothing is changed", by.By()))
 	}
@@ -208,7 +209,7 @@ func (r *Run) deleteBranch(ctx context.Context, row Row, j report.Job) Row {
 
 // open returns the client of the forge with a job's pull request, and the repository there.
 func (r *Run) open(j report.Job) (*forge.Client, forge.Path, error) {
-	server, path, err := forges.Server(j.Published.Remote)
+	server, path, err := apis.Server(j.Published.Remote)
 	if err != nil {
 		return nil, path, err
 	}
@@ -220,7 +221,7 @@ func (r *Run) open(j report.Job) (*forge.Client, forge.Path, error) {
 		return nil, path, fmt.Errorf("the host %s is not allowed by %s", server.Host, by.By())
 	}
 	client, path, err := r.clients.Open(j.Published.Remote)
-	return client, forges.PullPath(j.PullRequest.URL, server, path), err
+	return client, apis.PullPath(j.PullRequest.URL, server, path), err
 }
 
 // withoutPull returns why a job has no pull request.

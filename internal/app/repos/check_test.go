@@ -54,7 +54,7 @@ func (s *stage) plan(branches ...string) *tasks.Plan {
 
 // check checks the repositories of a plan for a run.
 func (s *stage) check(ctx context.Context, p *tasks.Plan, r Run, quiet bool) (*tasks.Plan, *preflight.Result, error) {
-	pulls := &forges.Clients{World: s.world, Hosts: forges.Hosts(s.world, p, nil)}
+	pulls := forges.Clients(s.world, forges.Hosts(s.world, p, nil), nil)
 	next, ready, err := Check(ctx, s.world, p, r, quiet, redact.New([]string{secret}), pulls)
 	s.T.Cleanup(ready.Close)
 	return next, ready, err

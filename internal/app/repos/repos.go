@@ -11,10 +11,10 @@ import (
 	"path/filepath"
 
 	"github.com/millhand/millhand/internal/app/fault"
-	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge/credentials"
+	"github.com/millhand/millhand/internal/forge/credentials/apis"
 	"github.com/millhand/millhand/internal/gitops/signing"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/internal/text/redact"
@@ -35,7 +35,7 @@ type Run struct {
 
 // Check checks the repositories of a run's plan, reserves the run's branches and logs
 // the progress of fetching. It returns the plan, with another branch if the run is a fork and its branch exists.
-func Check(ctx context.Context, w world.World, plan *tasks.Plan, r Run, quiet bool, known *redact.Redactor, pulls *forges.Clients) (*tasks.Plan, *preflight.Result, error) {
+func Check(ctx context.Context, w world.World, plan *tasks.Plan, r Run, quiet bool, known *redact.Redactor, pulls *apis.Clients) (*tasks.Plan, *preflight.Result, error) {
 	look := Look(w, pulls.Hosts)
 	look.Forge = pulls.Open
 	look.Signing = Signing(w, r.Key)

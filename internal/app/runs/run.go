@@ -28,6 +28,7 @@ import (
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/forge/credentials/apis"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/proc"
@@ -115,7 +116,7 @@ func Start(ctx context.Context, w world.World, o invocation.Options, c checks.Ch
 	ctx, cancel := load.Timed(ctx, plan.Budget.Time)
 	defer cancel()
 	known := w.Redactor(plan, c.Key.Secret())
-	clients := &forges.Clients{World: w, Hosts: forges.Hosts(w, plan, known.Hold), Notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }}
+	clients := forges.Clients(w, forges.Hosts(w, plan, known.Hold), func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) })
 	var ready *preflight.Result
 	level, state, err := c.Confine(ctx, func(ctx context.Context) (err error) {
 		plan, ready, err = repos.Check(ctx, w, plan, repos.Run{ID: s.ID, History: s.History, Fork: s.Fork, Key: c.Key, Queued: s.Delivery.Name != ""}, o.Log.Quiet, known, clients)
@@ -194,7 +195,7 @@ func Start(ctx context.Context, w world.World, o invocation.Options, c checks.Ch
 
 // execute runs the plan, writes the reports and prints the result.
 func execute(
-	ctx context.Context, w world.World, dir string, out *rundir.Dir, plan *tasks.Plan, clients *forges.Clients, o runner.Options, log *view.Log,
+	ctx context.Context, w world.World, dir string, out *rundir.Dir, plan *tasks.Plan, clients *apis.Clients, o runner.Options, log *view.Log,
 	print result.Printer, warnings []string,
 ) error {
 	o.Dir, o.Work, o.Trees = out.Files(), out.Work(), site.Trees{Left: out.Leave, Discard: out.Discard}

@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
+	"github.com/millhand/millhand/internal/forge/credentials/apis"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/internal/text/printable"
@@ -28,7 +29,7 @@ const forgeReaders = 4
 func pullRequests(ctx context.Context, w world.World, plan *tasks.Plan) (map[string]rollout.Pull, error) {
 	known := w.Redactor(plan)
 	hosts := forges.Hosts(w, plan, known.Hold)
-	clients := &forges.Clients{World: w, Hosts: hosts, Notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }}
+	clients := forges.Clients(w, hosts, func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) })
 	remotes := map[string]string{}
 	var urls []string
 	for _, j := range plan.Jobs {
@@ -102,7 +103,7 @@ func remoteOf(w world.World, j tasks.Job) (string, error) {
 }
 
 // pullOf returns the pull request of a job; nil if it has none that shows anything.
-func pullOf(ctx context.Context, clients *forges.Clients, plan *tasks.Plan, j tasks.Job, address string) (*rollout.Pull, error) {
+func pullOf(ctx context.Context, clients *apis.Clients, plan *tasks.Plan, j tasks.Job, address string) (*rollout.Pull, error) {
 	client, at, err := clients.Open(address)
 	if err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ func moreArrows() []string {
 		internal/gitops/content.Filters.Clean internal/gitops/ignore.Tree.Tracked
 		internal/model/opened.Conversation.Price internal/money.Budget.price
 		internal/proc.Command.Monitor internal/proc.Confined.Note
-		runner/preflight.Options.Forge runner/savedjob.Run.Forge
+
 		tools.Env.Complete tools.Env.Nested tools.Registry.source
 		tools/language.Servers.Edit tools/language.Servers.Query
 		tools/tool.Hook.Ask tools/tool.Hook.Environ

@@ -196,7 +196,7 @@ func (p *followed) rebaseWithoutModel(ctx context.Context) (done runner.Rebased,
 	c = c.With(plan)
 	only := plan.Only(func(id string) bool { return id == p.job.ID })
 	known := p.World.Redactor(c.Plan, c.Key.Secret())
-	pulls := &forges.Clients{World: p.World, Hosts: forges.Hosts(p.World, c.Plan, known.Hold), Notify: p.note}
+	pulls := forges.Clients(p.World, forges.Hosts(p.World, c.Plan, known.Hold), p.note)
 	var ready *preflight.Result
 	level, state, err := c.Confine(ctx, func(ctx context.Context) (err error) {
 		_, ready, err = repos.Check(ctx, p.World, only, repos.Run{ID: r.Past.Run.ID, History: rebased, Key: c.Key}, true, known, pulls)

@@ -56,7 +56,7 @@ func look(ctx context.Context, w world.World, plan *tasks.Plan, local bool) (not
 	known := w.Redactor(plan)
 	hosts := forges.Hosts(w, plan, known.Hold)
 	at := repos.Look(w, hosts)
-	at.Forge = (&forges.Clients{World: w, Hosts: hosts}).Open
+	at.Forge = forges.Clients(w, hosts, nil).Open
 	at.Local = local
 	ready, err := preflight.Check(ctx, plan, at)
 	if ctx.Err() != nil {

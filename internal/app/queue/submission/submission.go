@@ -93,7 +93,7 @@ func queueRefused(err error) error {
 // submitPreflight checks the repositories.
 func submitPreflight(ctx context.Context, w world.World, plan *tasks.Plan, id string, quiet bool) error {
 	known := w.Redactor(plan)
-	pulls := &forges.Clients{World: w, Hosts: forges.Hosts(w, plan, known.Hold), Notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }}
+	pulls := forges.Clients(w, forges.Hosts(w, plan, known.Hold), func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) })
 	_, ready, err := repos.Check(ctx, w, plan, repos.Run{ID: id}, quiet, known, pulls)
 	if err != nil {
 		return err

@@ -1,24 +1,37 @@
-// Package forges makes the clients of the forges that a plan or an address names, with their credentials, and finds which
-// forge an address is of. It decides nothing about pull requests.
-package forges
+// Package apis makes the clients of the forges that addresses name, with their credentials, and finds which forge an
+// address is of. It decides nothing about pull requests.
+package apis
 
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/url"
 	"slices"
 	"sync"
+	"time"
 
-	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/forge/connect"
 	"github.com/millhand/millhand/internal/forge/credentials"
+	"github.com/millhand/millhand/internal/proc/clock"
 	"github.com/millhand/millhand/tasks"
 )
+
+// Environment is what clients use of the process.
+type Environment struct {
+	Getenv    func(string) string
+	Proxy     func(*http.Request) (*url.URL, error)
+	Now       func() time.Time
+	Sleep     clock.Sleep
+	UserAgent string
+}
 
 // Clients are the clients of the forges of a run, one for each host, which paces its
 // requests.
 type Clients struct {
-	World  world.World
+	Environment
+
 	Hosts  *credentials.Forges
 	Notify func(text string)
 
@@ -45,7 +58,7 @@ func (c *Clients) Open(address string) (*forge.Client, forge.Path, error) {
 		return nil, path, fmt.Errorf("the kind of %s is unknown: add it to forges, such as forges: {%s: {kind: gitea}}", server.Host, server.Host)
 	}
 	client, err := connect.Client(forge.Options{
-		Kind: forge.Kind(kind), Server: server.String(), Proxy: c.World.Proxy, UserAgent: "millhand/" + c.World.Version, Now: c.World.Now, Sleep: c.World.Sleep, Notify: c.Notify,
+		Kind: forge.Kind(kind), Server: server.String(), Proxy: c.Proxy, UserAgent: c.UserAgent, Now: c.Now, Sleep: c.Sleep, Notify: c.Notify,
 		Token: func(ctx context.Context, owner string) (string, error) {
 			token, err := c.Hosts.Token(ctx, server.Host, owner)
 			if credentials.Unavailable(err) {
@@ -72,7 +85,7 @@ func (c *Clients) Open(address string) (*forge.Client, forge.Path, error) {
 
 // note notes the use of a token that GitHub has created for a workflow.
 func (c *Clients) note(kind tasks.ForgeKind, token string) {
-	if kind != tasks.GitHub || token == "" || c.World.Getenv("GITHUB_ACTIONS") != "true" || token != c.World.Getenv("GITHUB_TOKEN") {
+	if kind != tasks.GitHub || token == "" || c.Getenv("GITHUB_ACTIONS") != "true" || token != c.Getenv("GITHUB_TOKEN") {
 		return
 	}
 	c.mu.Lock()

@@ -1,4 +1,4 @@
-package forges
+package apis
 
 import (
 	"errors"
