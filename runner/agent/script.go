@@ -22,6 +22,7 @@ import (
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/runner/site"
+	"github.com/millhand/millhand/runner/trials"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -58,7 +59,7 @@ func (w *work) tryScript(ctx context.Context) (done bool, end *ending.Stop) {
 	case r.report.Reason == "" && r.report.Outcome == event.ScriptUnchanged:
 		w.result.Final = fmt.Sprintf("The script %s changed nothing.", s.File)
 		return true, nil
-	case r.report.Reason == "":
+	case r.report.Outcome == event.ScriptPassed:
 		w.result.Final = fmt.Sprintf("The script %s made these changes, without a model.", s.File)
 		return true, nil
 	case s.Alone:
@@ -256,6 +257,12 @@ func (f faults) summary() string {
 	}
 	if len(f.failed) > 0 {
 		all = append(all, fmt.Sprintf("verify %s failed", commands.Names(f.failed))+commands.Why(f.failed))
+	}
+	if len(f.marked) > 0 {
+		all = append(all, "conflict markers are left in "+textcut.List(f.marked))
+	}
+	if f.hunks != nil {
+		all = append(all, trials.Text(f.hunks))
 	}
 	return strings.Join(all, "; ")
 }

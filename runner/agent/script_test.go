@@ -2,6 +2,7 @@ package agent
 
 import (
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -9,8 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/redact"
+	"github.com/millhand/millhand/runner/commands"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/tasks"
@@ -25,6 +28,7 @@ func TestAScriptIsTriedFirst(t *testing.T) {
 		in          bool // in the user's own tree
 		change      tasks.Change
 		denied      string // paths that the profile denies editing
+		ablates     bool
 		outcome     string
 		reason      string
 		final       string
@@ -45,6 +49,9 @@ func TestAScriptIsTriedFirst(t *testing.T) {
 		"can't be committed": {
 			text: "git init -q sub; echo 1 > sub/one", outcome: event.ScriptFailed, reason: "paths can't be committed: sub", final: "second", prompt: "can't be committed: sub", left: "base: 0",
 		},
+		"has unneeded hunks": {
+			text: "echo 1 > one; echo 1 > more", ablates: true, outcome: event.ScriptFailed, reason: "no verify command needs 1 hunk of the changes: more", final: "second", prompt: "did not succeed: no verify command needs", left: "base: 0", verifyNeeds: "one -o -e two",
+		},
 		"is too large": {text: "head -c 9000000 /dev/zero > one; exit 1", outcome: event.ScriptFailed, reason: "exit code 1", final: "second", prompt: "diff:\nIts changes [(]9[.]0 MB[)] are too large to show[.]", left: "base: 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -58,6 +65,9 @@ func TestAScriptIsTriedFirst(t *testing.T) {
 			}
 			if c.denied != "" {
 				spec.Profile.Rules = append(spec.Profile.Clone().Rules, permission.Rule{Permission: "edit", Pattern: c.denied})
+			}
+			if c.ablates {
+				spec.Ablate = tasks.Ablate{Time: time.Minute, Jobs: 1, Unneeded: tasks.UnneededFail}
 			}
 			if c.verifyNeeds != "" {
 				spec.Verify, spec.Attempts = []tasks.Verify{checks("v", "test -e "+c.verifyNeeds)}, 2
@@ -78,6 +88,24 @@ func TestAScriptIsTriedFirst(t *testing.T) {
 				t.Errorf("files (-want +got)\n%s", diff)
 			}
 		})
+	}
+}
+
+// Each kind of fault has a text: without one, a script that failed would count as one that made its changes.
+func TestEachFaultOfAScriptIsInItsSummary(t *testing.T) {
+	t.Parallel()
+	all := map[string]faults{
+		"verify": {failed: []commands.Ran{{Verify: event.Verify{Name: "vet"}}}}, "barred": {barred: []permission.Decision{{Request: permission.Need("edit", "a")}}},
+		"scope": {over: make([]landing.Excess, 1)}, "git": {refused: []state.Refusal{{Path: "a"}}}, "conflicts": {marked: []string{"a"}},
+		"unneeded": {hunks: &event.Hunks{List: []event.Hunk{{Path: "a", State: "unneeded"}}}},
+	}
+	if kinds := reflect.TypeFor[faults]().NumField() - 1; len(all) != kinds { // without the commands that ran
+		t.Errorf("%d of %d kinds", len(all), kinds)
+	}
+	for name, f := range all {
+		if f.none() || f.summary() == "" {
+			t.Errorf("%s: none %t, %q", name, f.none(), f.summary())
+		}
 	}
 }
 
