@@ -216,6 +216,26 @@ func (s *State) Tree() string {
 	return ""
 }
 
+// DropUnsaved forgets the ends of the turns from the first one on whose calls can have changed files and whose state is in no tree. changes
+// reports whether a tool can change files.
+func (s *State) DropUnsaved(changes func(tool string) bool) {
+	unsaved, from := -1, 0
+	for i, t := range s.Turns {
+		end := max(s.index(t.After)+1, from)
+		changed := slices.ContainsFunc(s.Messages[from:end], func(m Message) bool { return m.Call != nil && changes(m.Call.Tool) })
+		from = end
+		switch {
+		case t.Tree != "":
+			unsaved = -1
+		case changed && unsaved < 0:
+			unsaved = i
+		}
+	}
+	if unsaved >= 0 {
+		s.Turns = s.Turns[:unsaved]
+	}
+}
+
 // Resume reduces the conversation to what a session continues with: all messages up to the
 // end of the last complete turn whose tree, if it has one, exists, and of those after it the
 // prompts before the next response, and that response, whose calls are repeated.

@@ -44,15 +44,16 @@ type checkpoints struct {
 
 // endTurn journals the end of a turn, with the state of the workspace if the calls could
 // have changed it. That is saved before the next request is sent: whenever the process is killed, a resumed session
-// repeats the calls of a turn or continues after it, and no response was received meanwhile. A turn whose state could not be
+// repeats the calls of a turn or continues after it, and no response was received meanwhile. A turn that is incomplete because its state could not be
 // saved is not journaled: a resumed session repeats it.
 func (p *checkpoints) endTurn(ctx context.Context, c Config, ended journal.Turn, calls []model.ToolCall) {
 	changes := func(call model.ToolCall) bool { return !c.Tools.ReadOnly(call.Name) }
 	if p.unsaved = p.unsaved || slices.ContainsFunc(calls, changes); p.unsaved && c.Checkpoint != nil {
-		if ended.Tree = c.Checkpoint(context.WithoutCancel(ctx)); ended.Tree == "" {
+		complete := false
+		if ended.Tree, complete = c.Checkpoint(context.WithoutCancel(ctx)); !complete {
 			return
 		}
-		p.unsaved = false
+		p.unsaved = ended.Tree == ""
 	}
 	c.Journal.Turn(ended)
 }

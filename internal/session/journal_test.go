@@ -86,10 +86,10 @@ func TestNoRequestIsSentBeforeTheFilesAreSaved(t *testing.T) {
 					order = append(order, string(e.Type))
 				}
 			}
-			c.Checkpoint = func(context.Context) string {
+			c.Checkpoint = func(context.Context) (string, bool) {
 				time.Sleep(time.Hour)
 				order = append(order, "saved")
-				return "tree"
+				return "tree", true
 			}
 		})
 		if end := s.Run(t.Context(), "go"); !end.Done() {
@@ -118,10 +118,10 @@ func TestATurnWhoseFilesAreNotSavedIsNotJournaled(t *testing.T) {
   - text: Done.
 `, func(c *Config) {
 		c.Journal = journaled(t, &file)
-		c.Checkpoint = func(context.Context) string {
+		c.Checkpoint = func(context.Context) (string, bool) {
 			tree := trees[0] // fails if there is a third save
 			trees = trees[1:]
-			return tree
+			return tree, tree != ""
 		}
 	})
 	if end := s.Run(t.Context(), "go"); !end.Done() {

@@ -57,8 +57,9 @@ type Config struct {
 	// it was started again.
 	FirstTurn int
 	// Checkpoint saves the workspace after a turn whose calls could have changed it, and
-	// returns its tree, "" if that failed. No request is sent and no call runs meanwhile. It may be nil.
-	Checkpoint func(context.Context) string
+	// returns its tree, "" for none, and whether the turn is complete without it. The session sends no request and runs no call
+	// meanwhile. It may be nil.
+	Checkpoint func(context.Context) (tree string, complete bool)
 	Emit       func(event.Event)
 	Now        func() time.Time
 }

@@ -43,6 +43,7 @@ type work struct {
 	unsaved bool         // a checkpoint failed
 
 	unfinished map[string]*continuation // children whose requests are repeated, by name; guarded by sessions.mu
+	childTree  string                   // state after the last turn of one of them that has changed files; "" for none
 
 	scriptText string // for the first prompt: the result of a script that failed; "" for none
 

@@ -36,6 +36,8 @@ func (w *work) spawner(parent string) func(context.Context, tools.SpawnRequest) 
 			return tools.SpawnResult{}, fmt.Errorf("task %s is still running: wait for its result", r.TaskID)
 		}
 		defer child.running.Unlock()
+		w.sessions.running.Add(1)
+		defer w.sessions.running.Add(-1)
 		before := child.Totals().Cost.USD()
 		var end session.End
 		if unfinished {

@@ -31,8 +31,8 @@ func helpers() *tasks.Plan {
 	return &tasks.Plan{Agents: []tasks.Agent{{Name: "look", Description: "looks"}, {Name: "test", Description: "tests"}, {Name: "hidden"}}}
 }
 
-// A child whose request is repeated, because the process was killed in it, continues if it has changed nothing. Otherwise
-// another one does its work, because the files have the state before its request.
+// A child whose request is repeated, because the process was killed in it, continues after its last turn, with the files of
+// that turn: what it has changed is there once.
 func TestAChildThatWasKilled(t *testing.T) {
 	for name, c := range map[string]struct {
 		calls    string // of the child's first turn
@@ -41,11 +41,12 @@ func TestAChildThatWasKilled(t *testing.T) {
 		children string // that ended in the second process
 		turns    int
 		input    int64
+		files    string
 	}{
-		"continues":             {"{tool: read, args: {filePath: base}}", inCall("r1/a.task-1", 1), "{expect: [\"1: 0\"], text: found}", "r1/a.task-1", 4, 25},
-		"has not been asked":    {"{tool: read, args: {filePath: base}}", func(e event.Event) bool { return e.Type == event.SessionStarted && e.Session == "r1/a.task-1" }, "{expect: [\"^where$\"], text: found}", "r1/a.task-1", 3, 5},
-		"has changed something": {"{tool: bash, args: {command: touch x}}", inCall("r1/a.task-1", 2), "{expect: [\"^where$\"], text: found}", "r1/a.task-2", 5, 45},
-		"was about to":          {"{tool: bash, args: {command: cat base}}", inCall("r1/a.task-1", 1), "{expect: [\"^0\"], text: found}", "r1/a.task-1", 4, 25},
+		"continues":             {"{tool: read, args: {filePath: base}}", inCall("r1/a.task-1", 1), "{expect: [\"1: 0\"], text: found}", "r1/a.task-1", 4, 25, ""},
+		"has not been asked":    {"{tool: read, args: {filePath: base}}", func(e event.Event) bool { return e.Type == event.SessionStarted && e.Session == "r1/a.task-1" }, "{expect: [\"^where$\"], text: found}", "r1/a.task-1", 3, 5, ""},
+		"has changed something": {"{tool: bash, args: {command: echo 1 >>x}}", inCall("r1/a.task-1", 2), "{expect: [\"1: 0\"], text: found}", "r1/a.task-1", 5, 45, "x: 1"},
+		"was about to":          {"{tool: bash, args: {command: cat base}}", inCall("r1/a.task-1", 1), "{expect: [\"^0\"], text: found}", "r1/a.task-1", 4, 25, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := setUp(t)
@@ -65,8 +66,8 @@ func TestAChildThatWasKilled(t *testing.T) {
 					ended = append(ended, e.Session)
 				}
 			}
-			if got := strings.Join(ended, ", "); got != c.children || filesIn(p.Dir, "x") != "" {
-				t.Errorf("children %s", got)
+			if got := strings.Join(ended, ", "); got != c.children || filesIn(p.Dir, "x") != c.files {
+				t.Errorf("children %s, files %s", got, filesIn(p.Dir, "x"))
 			}
 		})
 	}
@@ -96,8 +97,8 @@ func TestAChildOfAnEarlierProcess(t *testing.T) {
 	s := setUp(t)
 	spec := s.job("a")
 	s.works(helpers(), spec, asksChild("look", "where", "")+"  - text: first\nagents:\n  look: {turns: [{calls: [{tool: write, args: {filePath: x, content: x}}]}, {text: found, usage: {input: 20}}]}\n")
-	if state, _, err := savedsession.Read(s.opts.Dir, "a.task-1"); err != nil || state.Tree() != "" {
-		t.Errorf("%v: the files are those of the session that asked, and saved with its turn", err)
+	if state, _, err := savedsession.Read(s.opts.Dir, "a.task-1"); err != nil || state.Tree() == "" {
+		t.Errorf("%v: its files are not saved", err)
 	}
 	s.next(history.Order{Do: history.FollowUp{Prompt: "More."}, Job: "a"})
 	_, r, end := s.works(helpers(), spec, asksChild("look", "else", "a.task-1")+
@@ -122,6 +123,7 @@ func TestUnfinishedChildren(t *testing.T) {
 		s := &journal.State{Session: journal.Session{Parent: "r/a", Agent: "look"}, Messages: []journal.Message{{Message: model.Message{Role: model.User, Text: "where"}}}}
 		for _, tool := range tools {
 			s.Messages = append(s.Messages, journal.Message{Call: &event.Call{Tool: tool}})
+			s.History = append(s.History, journal.Entry{Message: &s.Messages[len(s.Messages)-1]})
 		}
 		return s
 	}
@@ -143,7 +145,10 @@ func TestUnfinishedChildren(t *testing.T) {
 		"another agent":         {main("r/a", ask("task", `{"prompt": "where", "subagent_type": "test"}`)), child(), false},
 		"an earlier task":       {main("r/a", ask("task", `{"prompt": "where", "subagent_type": "look", "task_id": "a.task-1"}`)), child(), false},
 		"an invalid call":       {main("r/a", ask("task", request[1:])), child(), false},
-		"has changed something": {main("r/a", ask("task", request)), child("read", "edit"), false},
+		"has changed something": {main("r/a", ask("task", request)), child("read", "edit"), true},
+		"beside another reader": {main("r/a", ask("read", "{}"), ask("task", request)), child("read", "edit"), true},
+		"beside a command":      {main("r/a", ask("bash", "{}"), ask("task", request)), child("read", "edit"), false},
+		"beside another child":  {main("r/a", ask("task", request), ask("task", request)), child("read", "edit"), false},
 	} {
 		if got := c.main.continues(c.child); got != c.want {
 			t.Errorf("%s: %t", name, got)
@@ -245,4 +250,39 @@ func (s *stage) breakJournal(name, text string) {
 		s.t.Fatal(err)
 	}
 	writeFile(s.t, file, string(saved)+text)
+}
+
+// A child that has changed files continues alone, and only if it is known which of its turns have, and its files are not rebased.
+func TestAChildThatHasChangedFilesContinuesAlone(t *testing.T) {
+	main := &continuation{state: &journal.State{Session: journal.Session{ID: "r/a"}, Messages: []journal.Message{{}, {Message: model.Message{Calls: []model.ToolCall{{Name: "task", Input: `{"prompt": "where", "subagent_type": "look"}`}}}}}}}
+	child := func(parent string, entries ...journal.Entry) *journal.State {
+		return &journal.State{Session: journal.Session{Parent: parent, Agent: "look"}, Messages: []journal.Message{{Message: model.Message{Role: model.User, Text: "where"}}}, History: entries}
+	}
+	edit, compacted := journal.Entry{Message: &journal.Message{Call: &event.Call{Tool: "edit"}}}, journal.Entry{Compaction: &journal.Compaction{}}
+	for name, c := range map[string]struct {
+		child, other *journal.State
+		rebased      bool
+		want         bool
+	}{
+		"alone":              {child("r/a", edit), nil, false, true},
+		"after another":      {child("r/a", edit), child("r/a"), false, false},
+		"after a reviewer":   {child("r/a", edit), child("", edit), false, true},
+		"compacted":          {child("r/a", edit, compacted), nil, false, false},
+		"rebased":            {child("r/a", edit), nil, true, false},
+		"has only read":      {child("r/a", compacted), child("r/a"), true, true},
+		"of another session": {child("r/b", edit), nil, false, false},
+	} {
+		s := setUp(t)
+		j := s.begin(helpers(), s.job("a"))
+		if c.rebased {
+			j.Start.Onto.Commit = "c0ffee"
+		}
+		w := &work{job: j, unfinished: map[string]*continuation{}}
+		if c.other != nil {
+			w.unfinished["other"] = &continuation{state: c.other}
+		}
+		if got := w.keeps(main, c.child); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
 }

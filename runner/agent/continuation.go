@@ -54,7 +54,7 @@ func (w *work) resume() (*continuation, error) {
 		totals, ended := past.Sessions[id].Totals()
 		continued := 0
 		switch {
-		case id != own && !again && (main.continues(state) || id == review && state != nil && len(state.Messages) > 0):
+		case id != own && !again && (w.keeps(main, state) || id == review && state != nil && len(state.Messages) > 0):
 			if continued, err = w.keepUnfinished(file, &continuation{state, totals, ended}); err != nil {
 				return nil, err
 			}
@@ -165,7 +165,7 @@ func (w *work) restoreTree(ctx context.Context, from *continuation) error {
 	if from != nil {
 		tree = from.state.Tree()
 	}
-	tree = cmp.Or(tree, w.escalation.tree(), w.job.History.FirstTree())
+	tree = cmp.Or(w.childTree, tree, w.escalation.tree(), w.job.History.FirstTree())
 	if rebasedAfter(w.job, from) {
 		return applyRebase(ctx, w.job.Start.Onto, w.site)
 	}

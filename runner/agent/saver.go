@@ -9,11 +9,11 @@ import (
 	"github.com/millhand/millhand/runner/changes"
 )
 
-// checkpoint returns the function that saves the worktree after a turn of a session; nil
-// for child sessions, whose calls belong to a call of the job's own session.
-func (w *work) checkpoint(s sessionSpec) func(context.Context) string {
+// checkpoint returns the function that saves the worktree after a turn of a session. The calls of a child belong to a
+// call of the job's own session: its turns are complete without a state.
+func (w *work) checkpoint(s sessionSpec) func(context.Context) (tree string, complete bool) {
 	if s.parent != "" {
-		return nil
+		return w.saveOfChild
 	}
 	w.saver = &saver{work: w}
 	return w.saver.save
@@ -26,7 +26,20 @@ type saver struct {
 	ran  bool // something else than built-in tools may have changed files
 }
 
-func (s *saver) save(ctx context.Context) string {
+// saveOfChild saves the worktree after a turn of a child, which continues with it if the process is killed. While several children run
+// beside each other, and if it fails, there is no tree.
+func (w *work) saveOfChild(ctx context.Context) (tree string, complete bool) {
+	if w.sessions.running.Load() > 1 {
+		return "", true
+	}
+	saved, err := w.site.Save(ctx)
+	if err != nil {
+		return "", true // the save after the turn of the job's own session reports it
+	}
+	return saved.Tree, true
+}
+
+func (s *saver) save(ctx context.Context) (tree string, complete bool) {
 	w := s.work
 	saved, err := s.changed(ctx)
 	if err != nil {
@@ -35,10 +48,10 @@ func (s *saver) save(ctx context.Context) string {
 			w.unsaved = true
 			w.job.Warn(fmt.Sprintf("%v; if the run is killed now, the job is resumed from an earlier turn", err))
 		}
-		return ""
+		return "", false
 	}
 	s.last = saved
-	return saved.Tree
+	return saved.Tree, true
 }
 
 // changed saves the state after a turn. It does not search the worktree if nothing but files

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/journal"
@@ -130,7 +131,8 @@ func (o *open) close() {
 type sessions struct {
 	mu      sync.Mutex
 	all     []*open
-	started int // number of children
+	started int          // number of children
+	running atomic.Int32 // children
 
 	earlier map[string]event.Totals // of children of earlier processes that are not open, by id
 }

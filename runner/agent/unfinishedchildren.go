@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -13,8 +14,22 @@ import (
 )
 
 // An unfinished child is one whose request, a call of the task tool, is repeated: an earlier
-// process was killed before the turn of the call was complete. It continues, unless it has
-// changed something, because the files have the state before that turn.
+// process was killed before the turn of the call was complete. It continues if it has only read, or if
+// nothing else in that turn can have changed files: they get the state after its last turn then, and otherwise that before the request.
+
+// canChange reports whether calls of a tool can have changed files.
+func canChange(tool string) bool { return !tools.IsReadOnly(tool) }
+
+// hasChanged reports whether a child can have changed files, also by calls that its conversation has no more because it was compacted.
+func hasChanged(child *journal.State) bool {
+	return slices.ContainsFunc(child.History, func(e journal.Entry) bool {
+		return e.Message != nil && e.Message.Call != nil && canChange(e.Message.Call.Tool)
+	})
+}
+
+func isCompacted(child *journal.State) bool {
+	return slices.ContainsFunc(child.History, func(e journal.Entry) bool { return e.Compaction != nil })
+}
 
 // continues reports whether a child of an earlier process continues when its request is
 // repeated, given the session that repeats it; nil for none.
@@ -22,8 +37,8 @@ func (main *continuation) continues(child *journal.State) bool {
 	if main == nil || child == nil || len(child.Messages) == 0 || child.Session.Parent != main.state.Session.ID {
 		return false
 	}
-	last := main.state.Messages[len(main.state.Messages)-1]
-	asked := slices.ContainsFunc(last.Calls, func(c model.ToolCall) bool {
+	calls := main.state.Messages[len(main.state.Messages)-1].Calls
+	asked := slices.ContainsFunc(calls, func(c model.ToolCall) bool {
 		var in struct {
 			Prompt string `json:"prompt"`
 			Agent  string `json:"subagent_type"`
@@ -31,7 +46,25 @@ func (main *continuation) continues(child *journal.State) bool {
 		}
 		return permission.Alias(strings.ToLower(c.Name)) == "task" && json.Unmarshal([]byte(c.Input), &in) == nil && in.TaskID == "" && starts(child, in.Agent, in.Prompt)
 	})
-	return asked && !slices.ContainsFunc(child.Messages, func(m journal.Message) bool { return m.Call != nil && !tools.IsReadOnly(m.Call.Tool) })
+	others := slices.DeleteFunc(slices.Clone(calls), func(c model.ToolCall) bool { return !canChange(c.Name) })
+	return asked && (len(others) == 1 || !hasChanged(child))
+}
+
+// keeps reports whether an unfinished child continues. Of several for the same request one continues, so a second one can't bring its files;
+// neither can one if the files get the state after a rebase.
+func (w *work) keeps(main *continuation, child *journal.State) bool {
+	if !main.continues(child) || !hasChanged(child) {
+		return main.continues(child)
+	}
+	if isCompacted(child) { // which turns have changed files is not known
+		return false
+	}
+	for _, other := range w.unfinished {
+		if other.state.Session.Parent == child.Session.Parent {
+			return false
+		}
+	}
+	return !rebasedAfter(w.job, main)
 }
 
 // starts reports whether a child was started for an agent with a prompt.
@@ -43,13 +76,17 @@ func starts(child *journal.State, agent, prompt string) bool {
 // keepUnfinished reduces the conversation of an unfinished child to what it continues with,
 // and returns the turn whose response was received, 0 for none.
 func (w *work) keepUnfinished(file string, from *continuation) (continued int, err error) {
-	if err := from.state.Resume(func(string) bool { return true }); err != nil {
+	if hasChanged(from.state) {
+		from.state.DropUnsaved(canChange)
+	}
+	if err := from.state.Resume(w.site.Saved().Has); err != nil {
 		return 0, err
 	}
 	if w.unfinished == nil {
 		w.unfinished = map[string]*continuation{}
 	}
 	w.unfinished[file] = from
+	w.childTree = cmp.Or(w.childTree, from.state.Tree())
 	return from.continued(), nil
 }
 

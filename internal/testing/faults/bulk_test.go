@@ -57,7 +57,8 @@ var bulkRepos = map[string]string{"shop": "{path: shop}", "api": `{url: "%s/acme
 
 // bulkTask is a task of a bulk run. Tasks differ by their number modulo 4: one whose first changes a reviewer rejects, one whose
 // agent reports completion too early and whose hunks are accounted for, one with setup commands and a subagent whose model escalates,
-// and one whose branch gets no pull request. Modulo 8, the second of those that escalate starts from the base again. Task everything
+// and one whose branch gets no pull request. Modulo 8, the second of those that escalate starts from the base again, and a subagent does the
+// work of the second of the last. Task everything
 // has all keys of the others.
 const bulkTask = `  - id: j%[1]d
     prompt: Do work j%[1]d in ${{ repo.name }}.
@@ -184,6 +185,9 @@ func isReviewed(task int) bool { return task%4 == 0 || task == everything }
 func isAblated(task int) bool  { return task%4 == 1 || task == everything }
 func escalates(task int) bool  { return task%4 == 2 }
 
+// delegates reports whether an agent of the task does its work.
+func delegates(task int) bool { return task%8 == 7 }
+
 // pulls reports whether the branches of a task get pull requests.
 func pulls(task int) bool { return task%4 != 3 }
 
@@ -246,6 +250,8 @@ func (b *bulk) play(req wiretest.Request) *script.Turn {
 		turn.Text = `{"verdict": "rejected", "objections": ["` + file + `:3 is too much"]}`
 	case reviews:
 		turn.Text = `{"verdict": "accepted", "objections": []}`
+	case child && delegates(number) && n < 2:
+		call("bash", map[string]string{"command": []string{"printf do >>", "echo ne >>"}[n] + file, "description": "complete the file"})
 	case child && n == 0:
 		call("read", map[string]string{"filePath": file})
 	case child:
@@ -260,6 +266,9 @@ func (b *bulk) play(req wiretest.Request) *script.Turn {
 	case n == 1 && number%4 == 2:
 		call("task", map[string]string{"description": "look", "prompt": "Look at work " + task + " in " + session[3] + ".", "subagent_type": "explore"})
 		call("bash", map[string]string{"command": "cat build/made.txt", "description": "look at what setup made"})
+	case n == 1 && delegates(number):
+		call("task", map[string]string{"description": "complete", "prompt": "Look at work " + task + " in " + session[3] + ".", "subagent_type": "general"})
+	case n == 2 && delegates(number):
 	case n == 1:
 		call("read", map[string]string{"filePath": file})
 		call("bash", map[string]string{"command": "echo " + password + "; cat " + file, "description": "look at the file"})

@@ -16,7 +16,8 @@ import (
 )
 
 // TestJobsKilledAtEveryPoint kills the only job of a run at each point that it passes, and resumes it, a third of the runs after another
-// kill: jobs with a review, with ablate, that escalate and keep the work so far or not, and with all of that. Nothing is lost, and
+// kill: jobs with a review, with ablate, that escalate and keep the work so far or not, whose agent changes the files,
+// and with all of that. Nothing is lost, and
 // no request is repeated but the one that a kill interrupts, and each call is reported as often as it ended.
 func TestJobsKilledAtEveryPoint(t *testing.T) {
 	if !nightly.On() {
@@ -29,7 +30,7 @@ func TestJobsKilledAtEveryPoint(t *testing.T) {
 		repo, name         string
 	}
 	var kills []kill
-	for _, task := range []int{0, 1, 2, 6, everything} {
+	for _, task := range []int{0, 1, 2, 6, 7, everything} {
 		for _, repo := range slices.Sorted(maps.Keys(bulkRepos)) {
 			b := newBulkOf(t, template, []int{task}, []string{repo})
 			if code := b.ended(b.recording("all")); code != 0 {
