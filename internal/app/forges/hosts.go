@@ -1,5 +1,5 @@
 // Package forges gives the credentials and clients of forges what they need of a plan and of the process, and decides how a
-// command ends whose requests fail. It sends none.
+// command ends whose requests fail. It does not send requests.
 package forges
 
 import (
