@@ -197,7 +197,7 @@ func TestFetchAttacksFail(t *testing.T) {
 			if a.looks {
 				c.Resolver = resolver(t, "127.0.0.1") // no first look is taken: the one address is that of the second
 			}
-			page, err := c.Get(t.Context(), g.url, "*/*")
+			page, err := get(t, c, g.url)
 			if g.hits.Load() > 0 || bytes.Contains(page.Body, []byte("gotcha")) {
 				t.Errorf("the attack has its effect: %v", err)
 			}

@@ -65,22 +65,20 @@ func StatusOf(err error) int {
 type Client struct {
 	Reach    Reach
 	Resolver *net.Resolver // nil: the system's
-	// Redirect is asked about the target of each redirect, besides the Reach;
-	// its error ends the fetch and can be found in that of Get. It may be nil.
-	Redirect func(target string) error
 }
 
-// Page is a fetched page.
+// Page is a fetched page, or a redirect to one.
 type Page struct {
-	URL         string // final URL, after redirects
+	Redirect    string // what to fetch instead; "" for a page
+	URL         string
 	Status      int    // HTTP status code, 2xx
 	ContentType string // from the response header; may be ""
 	Body        []byte // decompressed
 }
 
-// Get fetches a URL, following redirects, until ctx is done. accept is the
-// Accept header. The error may wrap a [*Refused], a [*StatusError] or
-// [ErrTooLarge].
+// Get fetches a URL, until ctx is done. It follows no redirects: the caller decides about each, and
+// follows at most [MaxRedirects]. accept is the Accept header. The error may wrap a [*Refused], a
+// [*StatusError] or [ErrTooLarge].
 func (c Client) Get(ctx context.Context, address, accept string) (Page, error) {
 	u, err := parse(address)
 	if err != nil {
@@ -95,7 +93,13 @@ func (c Client) Get(ctx context.Context, address, accept string) (Page, error) {
 	}
 	req.Header.Set("User-Agent", agent)
 	req.Header.Set("Accept", accept)
-	client := http.Client{CheckRedirect: c.redirect, Transport: &http.Transport{
+	redirect := ""
+	client := http.Client{CheckRedirect: func(next *http.Request, _ []*http.Request) (err error) {
+		if redirect, err = c.redirect(next.URL); err != nil {
+			return err
+		}
+		return http.ErrUseLastResponse
+	}, Transport: &http.Transport{
 		DialContext: c.dial, DisableKeepAlives: true, MaxResponseHeaderBytes: maxHeader, TLSHandshakeTimeout: dialTime,
 	}}
 	resp, err := client.Do(req)
@@ -103,6 +107,9 @@ func (c Client) Get(ctx context.Context, address, accept string) (Page, error) {
 		return Page{}, failed(ctx, address, err)
 	}
 	defer resp.Body.Close()
+	if redirect != "" {
+		return Page{Redirect: redirect, URL: address, Status: resp.StatusCode}, nil
+	}
 	return receive(ctx, resp)
 }
 
@@ -125,23 +132,16 @@ func receive(ctx context.Context, resp *http.Response) (Page, error) {
 	return Page{URL: at, Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type"), Body: body}, nil
 }
 
-// redirect decides whether a redirect is followed.
-func (c Client) redirect(req *http.Request, via []*http.Request) error {
-	target := req.URL.String()
-	if len(via) > MaxRedirects {
-		return fmt.Errorf("more than %d redirects, last to %s", MaxRedirects, target)
-	}
+// redirect returns what a redirect leads to, unless that can't be reached.
+func (c Client) redirect(to *url.URL) (target string, err error) {
+	target = to.String()
 	if len(target) > maxURL {
-		return &Refused{target[:maxURL], "redirect URL too long"}
+		return "", &Refused{target[:maxURL], "redirect URL too long"}
 	}
-	if reason := c.Reach.refusal(req.URL); reason != "" {
-		return &Refused{target, reason}
+	if reason := c.Reach.refusal(to); reason != "" {
+		return "", &Refused{target, reason}
 	}
-	req.Header.Del("Referer")
-	if c.Redirect != nil {
-		return c.Redirect(target)
-	}
-	return nil
+	return target, nil
 }
 
 // dial connects after checking the address that the host name resolved to.

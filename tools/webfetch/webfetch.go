@@ -71,19 +71,29 @@ func prepare(env Env, in input) (tool.Pending, error) {
 }
 
 func fetch(ctx context.Context, env Env, in input) (tool.Result, error) {
-	client := web.Client{Reach: reachOf(env.Profile), Redirect: func(target string) error {
-		if d := env.Profile.DecideAll(Needs(env.Profile, "webfetch", target)); !d.Allowed() {
-			return &permission.Error{Decision: d}
-		}
-		return nil
-	}}
-	page, err := client.Get(ctx, in.URL, acceptFor(in.Format))
+	page, err := follow(ctx, env.Profile, in)
 	if err != nil {
 		return tool.Result{Metadata: tool.Metadata{HTTPStatus: web.StatusOf(err)}}, fetchError(err)
 	}
 	res, err := pageResult(ctx, env, page, in.Format)
 	res.Metadata.HTTPStatus = page.Status
 	return res, err
+}
+
+// follow fetches a page. Each redirect is decided as if it had been asked for.
+func follow(ctx context.Context, p permission.Profile, in input) (web.Page, error) {
+	client := web.Client{Reach: reachOf(p)}
+	page, err := client.Get(ctx, in.URL, acceptFor(in.Format))
+	for n := 0; err == nil && page.Redirect != ""; n++ {
+		if n == web.MaxRedirects {
+			return page, fmt.Errorf("fetch %s: more than %d redirects, last to %s", in.URL, web.MaxRedirects, page.Redirect)
+		}
+		if d := p.DecideAll(Needs(p, "webfetch", page.Redirect)); !d.Allowed() {
+			return page, &permission.Error{Decision: d}
+		}
+		page, err = client.Get(ctx, page.Redirect, acceptFor(in.Format))
+	}
+	return page, err
 }
 
 // reachOf returns the hosts that a profile's network allows to the web tools.

@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
 	"github.com/millhand/millhand/tools/media"
+	"github.com/millhand/millhand/tools/web"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -173,6 +174,12 @@ func TestWebfetchDecidesEveryRedirect(t *testing.T) {
 	})
 	s.Deny("webfetch", at+"/secret*")
 	s.Want(s.Call("webfetch", tooltest.Args{"url": at + "/?to=/end"}), tools.Completed, "end")
+	chain := "/end"
+	for range web.MaxRedirects {
+		chain = "/?to=" + url.QueryEscape(chain)
+	}
+	s.Want(s.Call("webfetch", tooltest.Args{"url": at + chain}), tools.Completed, "end")
+	s.Want(s.Call("webfetch", tooltest.Args{"url": at + "/?to=" + url.QueryEscape(chain)}), tools.Failed, "more than 5 redirects")
 	for target, rule := range map[string]string{
 		"/secret": "m.yaml:4", "http://127.0.0.1:1/": "built in", "http://localhost/": "built in", "http://169.254.169.254/": "built in", "file:///etc/passwd": "built in",
 	} {

@@ -32,7 +32,7 @@ func moreArrows() []string {
 		tools.Env.Complete tools.Env.Nested tools.Registry.source
 		tools/language.Servers.Edit tools/language.Servers.Query
 		tools/tool.Hook.Ask tools/tool.Hook.Environ
-		tools/web.Client.Redirect`)
+`)
 }
 
 // TestNothingBelowCallsBack finds the arrows back: function fields of exported types, and interfaces, whose only implementation is
