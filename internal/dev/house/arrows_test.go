@@ -13,26 +13,26 @@ import (
 func acceptedArrows() map[string]string {
 	return map[string]string{
 		"internal/session.Config": "a job decides when its sessions end and saves what they changed; a session knows no job, and reviews have sessions, too",
+		"internal/forge.Options":  "a token is requested when a request needs one, and again after it has expired, from what has the credentials",
 		"runner/agent.Equipment":  "a model is opened with keys and prices of the environment, which a run does not know",
+		"tools.Env":               "a tool that asks a model, or runs calls of its own, needs the session that runs it",
 	}
 }
 
-// moreArrows lists the other arrows of now. It may only shrink.
-func moreArrows() []string {
-	return strings.Fields(`
-		internal/app/queue.Claims.accept
-		internal/extension.LanguageConfig.Found internal/extension.Scripts.Launch
-		internal/extension/hook.Config.Watch internal/extension/jshost.Config.Start internal/extension/mcp.Config.Start
-		internal/extension/lsp.Config.Read internal/extension/lsp.Config.Start
-		internal/forge.NewCommit.Tip internal/forge.Options.Permissions internal/forge.Options.Token
-		internal/gitops/content.Filters.Clean internal/gitops/ignore.Tree.Tracked
-		internal/model/opened.Conversation.Price internal/money.Budget.price
-		internal/proc.Command.Monitor internal/proc.Confined.Note
-
-		tools.Env.Complete tools.Env.Nested tools.Registry.source
-		tools/language.Servers.Edit tools/language.Servers.Query
-		tools/tool.Hook.Ask tools/tool.Hook.Environ
-`)
+// moreArrows lists the other arrows of now by their kinds: which ones they are may only shrink.
+func moreArrows() map[string]string {
+	return map[string]string{
+		"the package knows a protocol or a process, and not how it is confined and watched": `
+			internal/extension.LanguageConfig.Found internal/extension.Scripts.Launch internal/extension/hook.Config.Watch
+			internal/extension/jshost.Config.Start internal/extension/mcp.Config.Start internal/extension/lsp.Config.Read internal/extension/lsp.Config.Start
+			internal/gitops/content.Filters.Clean internal/proc.Command.Monitor internal/proc.Confined.Note`,
+		"the tools of a session that extensions serve, which know the tools": `
+			tools.Registry.source tools/language.Servers.Edit tools/language.Servers.Query tools/tool.Hook.Ask tools/tool.Hook.Environ`,
+		"the price of a request depends on the time and on the terms of earlier ones": `
+			internal/model/opened.Conversation.Price internal/money.Budget.price`,
+		"a question in the middle of something: while a lease is renewed, after a lost response, only if a rule excludes a path": `
+			internal/app/queue.Claims.accept internal/forge.NewCommit.Tip internal/gitops/ignore.Tree.Tracked`,
+	}
 }
 
 // TestNothingBelowCallsBack finds the arrows back: function fields of exported types, and interfaces, whose only implementation is
@@ -48,8 +48,10 @@ func TestNothingBelowCallsBack(t *testing.T) {
 		t.Error("more than five types are accepted")
 	}
 	found, accepted, more := loadProduct(t).arrows(t), map[string]bool{}, map[string]bool{}
-	for _, name := range moreArrows() {
-		more[name] = true
+	for _, names := range moreArrows() {
+		for name := range strings.FieldsSeq(names) {
+			more[name] = true
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		t.Logf("%s <- %s", name, found[name])
