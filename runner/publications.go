@@ -40,7 +40,7 @@ func (j *job) enqueue(ctx context.Context) (leave func(), end *ending.Stop) {
 func (j *job) earlierDelivery() *delivery.Delivery {
 	c := j.Start.Earlier
 	j.Emit(event.Event{Type: event.Committed, Commit: &c})
-	d := &delivery.Delivery{Work: j.left(&site.Site{Origin: j.Start.Origin}), Made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
+	d := &delivery.Delivery{Work: j.left(&site.Site{Workdir: site.Workdir{Origin: j.Start.Origin}}), Made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
 	if j.Start.Own && j.History.Facts != nil {
 		d.Result, d.Baseline = resultOf(j.History.Facts, j.Spec), slices.Collect(maps.Values(j.History.Baseline))
 	}

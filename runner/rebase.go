@@ -144,7 +144,7 @@ func landRebased(ctx context.Context, j *job, c *event.Commit) (failed string, e
 		return "", end
 	}
 	j.started(s)
-	if end := (site.Setup{Site: s}).Run(ctx); end != nil {
+	if end := (site.Setup{Workdir: &s.Workdir, Within: s.Sandboxes.Own}).Run(ctx); end != nil {
 		return "", end
 	}
 	ran, end := site.Verifier{Site: s}.All(ctx, j.History.Attempts)

@@ -21,7 +21,7 @@ import (
 // checkout is a fresh checkout of the commit that a job would make now, for one verify
 // command.
 type checkout struct {
-	site  *Site
+	at    Workdir
 	box   *confinement.Confinement
 	setup *confinement.Confinement // of setup commands; often box
 }
@@ -52,13 +52,13 @@ func (r Verifier) inClean(ctx context.Context, v tasks.Verify) (res commands.Ran
 		return res, err
 	}
 	for _, line := range j.Spec.Setup {
-		res, err := c.site.command(ctx, c.setup, line, setupTimeout)
+		res, err := c.at.command(ctx, c.setup, line, setupTimeout)
 		if err != nil || !res.Passed {
 			res.Tail = fmt.Sprintf("setup command %q failed in a clean checkout (%s):\n%s", line, commands.ExitText(res.Verify), res.Tail)
 			return res, err
 		}
 	}
-	return c.site.command(ctx, c.box, v.Run, v.Time)
+	return c.at.command(ctx, c.box, v.Run, v.Time)
 }
 
 // checkOut checks out the commit that the job would make now, and creates the sandbox for
@@ -82,11 +82,11 @@ func (r Verifier) checkOut(ctx context.Context, c *checkout, dir string) error {
 	if err := owner.AllAs(s.Space.Dir(), dir); err != nil {
 		return err
 	}
-	c.site = &Site{job: j, Origin: repo, WorkTree: changes.WorkTree{Tree: repo, InPlace: true}, Below: s.Below, beside: s.beside}
-	if c.site.Space, err = workspace.Open(filepath.Join(repo.Root(), filepath.FromSlash(s.Below))); err != nil {
+	c.at = Workdir{job: j, Origin: repo, WorkTree: changes.WorkTree{Tree: repo, InPlace: true}, Below: s.Below, beside: s.beside}
+	if c.at.Space, err = workspace.Open(filepath.Join(repo.Root(), filepath.FromSlash(s.Below))); err != nil {
 		return err
 	}
-	g, err := c.site.Ground(j.Spec.Profile)
+	g, err := c.at.Ground(j.Spec.Profile)
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (r Verifier) checkOut(ctx context.Context, c *checkout, dir string) error {
 		c.setup = c.box
 		return err
 	}
-	c.setup, err = Setup{Site: c.site}.confine(ctx, g, c.box, "it runs code of the agent's change")
+	c.setup, err = Setup{Workdir: &c.at, Within: c.box}.confine(ctx, g, "it runs code of the agent's change")
 	return err
 }
 
@@ -110,8 +110,8 @@ func (c *checkout) close() error {
 		errs = append(errs, c.setup.Close())
 	}
 	errs = append(errs, c.box.Close())
-	if c.site != nil && c.site.Space != nil {
-		errs = append(errs, c.site.Space.Close())
+	if c.at.Space != nil {
+		errs = append(errs, c.at.Space.Close())
 	}
 	return errors.Join(errs...)
 }

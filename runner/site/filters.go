@@ -25,19 +25,19 @@ const (
 
 // filters returns the filters of the job's tree. Their commands are the user's, and run
 // in the sandbox of the task's commands: they can be scripts of the repository.
-func (s *Site) filters(ctx context.Context) content.Filters {
+func (b *Sandboxes) filters(ctx context.Context) content.Filters {
 	ctx = context.WithoutCancel(ctx) // changes are collected whatever happens
 	return content.Filters{
 		Clean: func(command, _ string, content []byte) ([]byte, error) {
-			return s.clean(ctx, command, content)
+			return b.clean(ctx, command, content)
 		},
-		Pushed: s.job.Spec.Publish.Pushes(),
+		Pushed: b.site.job.Spec.Publish.Pushes(),
 	}
 }
 
 // clean runs a clean command on a content.
-func (s *Site) clean(ctx context.Context, command string, content []byte) ([]byte, error) {
-	box, end := s.Sandboxes.Needed()
+func (b *Sandboxes) clean(ctx context.Context, command string, content []byte) ([]byte, error) {
+	box, end := b.Needed()
 	if end != nil {
 		return nil, errors.New(end.Detail)
 	}
@@ -54,7 +54,7 @@ func (s *Site) clean(ctx context.Context, command string, content []byte) ([]byt
 	var out limitedBuffer
 	res, err := proc.Run(ctx, proc.Command{
 		Args: []string{"bash", "-c", `exec sh -c "$1" <"$2" 2>"$3"`, "bash", command, input, fault},
-		Dir:  s.Space.Dir(), Env: box.Env, Timeout: filterTime, Output: &out, Confine: box.Confine(), Monitor: box.Monitor(),
+		Dir:  b.site.Space.Dir(), Env: box.Env, Timeout: filterTime, Output: &out, Confine: box.Confine(), Monitor: box.Monitor(),
 	})
 	switch {
 	case err != nil:

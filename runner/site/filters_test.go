@@ -20,7 +20,7 @@ func TestFiltersCleanContent(t *testing.T) {
 	p := s.prepared(s.begin(&tasks.Plan{}, s.job("a")))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	filters := p.filters(ctx)
+	filters := p.Sandboxes.filters(ctx)
 	for name, c := range map[string]struct{ command, want, fault string }{
 		"converts":   {"tr a-z A-Z", "TEXT\n", ""},
 		"in the dir": {"pwd", p.Space.Dir() + "\n", ""},
@@ -41,7 +41,7 @@ func TestFiltersCleanContent(t *testing.T) {
 	if filters.Pushed {
 		t.Error("a job that publishes nothing is pushed")
 	}
-	if p.job.Spec.Publish = tasks.PublishPush; !p.filters(t.Context()).Pushed {
+	if p.job.Spec.Publish = tasks.PublishPush; !p.Sandboxes.filters(t.Context()).Pushed {
 		t.Error("a job that is pushed is not")
 	}
 }
@@ -54,7 +54,7 @@ func TestFiltersNeedTheSandbox(t *testing.T) {
 	if end != nil || p.Settled() != nil {
 		t.Fatalf("%+v, %+v", end, p.Settled())
 	}
-	if _, err := p.clean(t.Context(), "cat", nil); err == nil || !strings.Contains(err.Error(), "create a private directory") {
+	if _, err := p.Sandboxes.clean(t.Context(), "cat", nil); err == nil || !strings.Contains(err.Error(), "create a private directory") {
 		t.Errorf("%v", err)
 	}
 }

@@ -56,13 +56,16 @@ func (r JobHooks) SetUp(ctx context.Context) *ending.Stop {
 	s := r.Site
 	j := s.job
 	fresh := !s.InPlace // otherwise it may be as an earlier process left it
-	start, commands := r.start, Setup{Site: s}.Run
+	setup := func(ctx context.Context) *ending.Stop {
+		return Setup{Workdir: &s.Workdir, Within: s.Sandboxes.Own}.Run(ctx)
+	}
+	start, commands := r.start, setup
 	if slices.ContainsFunc(j.Plan.Hooks, func(h tasks.Hook) bool { return h.On == tasks.JobStart }) {
 		start = func(ctx context.Context) *ending.Stop { return s.Diff.By(ctx, event.ByHook, fresh, r.start) }
 	}
 	if len(j.Spec.Setup) > 0 {
 		commands = func(ctx context.Context) *ending.Stop {
-			return s.Diff.By(ctx, event.BySetup, fresh && !s.HasHooks(tasks.JobStart), Setup{Site: s}.Run)
+			return s.Diff.By(ctx, event.BySetup, fresh && !s.HasHooks(tasks.JobStart), setup)
 		}
 	}
 	return ending.First(ctx, start, commands)

@@ -20,16 +20,16 @@ var unreadFiles = []string{
 
 // WarnOfUnread warns, once for each run, of a repository's configuration for OpenCode:
 // its users expect that the permissions in it apply.
-func (s *Site) WarnOfUnread() {
-	j := s.job
-	_, err := s.Space.Root().Lstat(".opencode")
+func (w *Workdir) WarnOfUnread() {
+	j := w.job
+	_, err := w.Space.Root().Lstat(".opencode")
 	bare := err != nil // most repositories have no such directory
 	found := slices.DeleteFunc(slices.Clone(unreadFiles), func(name string) bool {
 		if bare && strings.HasPrefix(name, ".opencode/") {
 			return true
 		}
-		_, err := s.Space.Root().Lstat(name)
-		return err != nil || j.Plan.Commands && strings.HasPrefix(name, ".opencode/command") || j.Plan.AgentFiles && strings.HasPrefix(name, ".opencode/agent") || readsIn(s.Space.Root().Name(), name, j.Plan.Scripts)
+		_, err := w.Space.Root().Lstat(name)
+		return err != nil || j.Plan.Commands && strings.HasPrefix(name, ".opencode/command") || j.Plan.AgentFiles && strings.HasPrefix(name, ".opencode/agent") || readsIn(w.Space.Root().Name(), name, j.Plan.Scripts)
 	})
 	if len(found) == 0 {
 		return

@@ -22,7 +22,7 @@ import (
 // has ended, only the directory and base of a site with a worktree are known. Everything that
 // reads files there, and each tool call, waits for it.
 type opening struct {
-	job   *Job
+	by    *Job
 	own   bool          // the user's own tree, whose files can be read meanwhile
 	start func()        // starts it, once
 	done  chan struct{} // closed at the end
@@ -85,7 +85,7 @@ func (o *opening) WaitFor() *ending.Stop {
 		return o.Settled()
 	}
 	o.start()
-	j, began := o.job, o.job.opts.Now()
+	j, began := o.by, o.by.opts.Now()
 	select {
 	case <-o.done:
 		return o.end
@@ -149,7 +149,7 @@ func (s *Site) checkOutBeside(ctx context.Context, head gitdir.Head) {
 // in the middle of the request: nothing is lost, because no tool has run.
 func (s *Site) completeBeside(ctx context.Context, own bool) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	o := &opening{job: s.job, own: own, done: make(chan struct{}), cancel: cancel}
+	o := &opening{by: s.job, own: own, done: make(chan struct{}), cancel: cancel}
 	s.opening = o
 	o.start = sync.OnceFunc(func() {
 		go func() {

@@ -263,7 +263,7 @@ func TestTheSearchForPrivateFilesBegins(t *testing.T) {
 			}
 			j.run.PrepareSearch()
 			if !c.early && c.late {
-				(&Site{job: j}).Requested()
+				(&Site{Workdir: Workdir{job: j}}).Requested()
 			}
 			if got := found(); got != (c.early || c.late) {
 				t.Errorf("it has begun: %t", got)
@@ -277,7 +277,7 @@ func TestALongWaitForTheCheckoutIsReported(t *testing.T) {
 	s := setUp(t)
 	j := s.begin(&tasks.Plan{}, s.job("a"))
 	started := false
-	o := &opening{job: j, done: make(chan struct{}), start: func() { started = true }}
+	o := &opening{by: j, done: make(chan struct{}), start: func() { started = true }}
 	go func() {
 		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline) && len(s.of(event.PhaseStarted)) == 0; {
 			time.Sleep(time.Millisecond)

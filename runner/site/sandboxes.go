@@ -173,21 +173,21 @@ func (b *Sandboxes) CheckDiskLimit(ctx context.Context) *ending.Stop {
 
 // Ground is what commands under a profile are confined to. Its private
 // directories are the job's: all of its sessions share them.
-func (s *Site) Ground(p permission.Profile) (confinement.Env, error) {
-	o, job := s.job.opts, s.job.Spec.ID
-	return s.groundIn(p, filepath.Join(o.Work, "home", job), filepath.Join(o.Work, "tmp", job))
+func (w *Workdir) Ground(p permission.Profile) (confinement.Env, error) {
+	o, job := w.job.opts, w.job.Spec.ID
+	return w.groundIn(p, filepath.Join(o.Work, "home", job), filepath.Join(o.Work, "tmp", job))
 }
 
 // groundIn is Ground with other private directories.
-func (s *Site) groundIn(p permission.Profile, home, tmp string) (confinement.Env, error) {
-	j := s.job
+func (w *Workdir) groundIn(p permission.Profile, home, tmp string) (confinement.Env, error) {
+	j := w.job
 	g := confinement.Env{
 		Level: j.opts.Level,
 		Dirs: confinement.Dirs{
-			Workspace: s.Space.Dir(), Home: home, Tmp: tmp, Caches: filepath.Join(j.opts.Work, "caches", j.Spec.ID),
-			Tree: s.Tree.Root(), Git: []string{s.Tree.Git.Own, s.Tree.Git.Common}, InPlace: s.InPlace,
+			Workspace: w.Space.Dir(), Home: home, Tmp: tmp, Caches: filepath.Join(j.opts.Work, "caches", j.Spec.ID),
+			Tree: w.Tree.Root(), Git: []string{w.Tree.Git.Own, w.Tree.Git.Common}, InPlace: w.InPlace,
 		},
-		Rules:   confinement.Rules{Profile: p, Tools: j.Plan.Tools, Beside: s.beside, Limits: j.Spec.Limits},
+		Rules:   confinement.Rules{Profile: p, Tools: j.Plan.Tools, Beside: w.beside, Limits: j.Spec.Limits},
 		Getenv:  j.opts.Getenv,
 		Now:     j.opts.Now,
 		Tell:    j.denied.Once(func(n event.Network) { j.Emit(event.Event{Type: event.NetworkRequested, Network: &n}) }),
@@ -195,12 +195,12 @@ func (s *Site) groundIn(p permission.Profile, home, tmp string) (confinement.Env
 		Private: j.run.Private,
 		Switch:  j.network,
 	}
-	g.Hidden, g.Readable = s.hidden(), slices.Clone(j.Spec.Borrows)
-	if s.InPlace {
-		g.Submodules = s.Tree.Submodules(s.Below)
+	g.Hidden, g.Readable = w.hidden(), slices.Clone(j.Spec.Borrows)
+	if w.InPlace {
+		g.Submodules = w.Tree.Submodules(w.Below)
 	}
 	if g.Level == sandbox.Full {
-		g.Locked = landing.Edits{Profile: p, Root: s.Tree.Root(), Below: s.Below}.Locked(s.tracked())
+		g.Locked = landing.Edits{Profile: p, Root: w.Tree.Root(), Below: w.Below}.Locked(w.tracked())
 	}
 	if err := j.opts.Dir.Mkdir(path.Join("outputs", j.Spec.ID)); err == nil { // a full disk ends no job; tools can read saved output
 		g.Readable = append(g.Readable, j.Outputs().Path())
@@ -210,23 +210,23 @@ func (s *Site) groundIn(p permission.Profile, home, tmp string) (confinement.Env
 }
 
 // ExpectedScratch returns the private directories of a job's commands as they are known before its files exist.
-func (s *Site) ExpectedScratch() access.Scratch {
-	o, job := s.job.opts, s.job.Spec.ID
+func (w *Workdir) ExpectedScratch() access.Scratch {
+	o, job := w.job.opts, w.job.Spec.ID
 	work := confinement.RealPath(o.Work)
-	g := confinement.Env{Level: o.Level, Dirs: confinement.Dirs{Workspace: s.Dir, Home: filepath.Join(work, "home", job), Tmp: filepath.Join(work, "tmp", job)}, Getenv: o.Getenv}
+	g := confinement.Env{Level: o.Level, Dirs: confinement.Dirs{Workspace: w.Dir, Home: filepath.Join(work, "home", job), Tmp: filepath.Join(work, "tmp", job)}, Getenv: o.Getenv}
 	return g.Expected()
 }
 
 // hidden lists what commands can't access in the job's tree: report directories, each as
 // all of the .millhand that it is in.
-func (s *Site) hidden() []string {
+func (w *Workdir) hidden() []string {
 	var list []string
-	for _, dir := range s.Private() {
-		if rel, err := filepath.Rel(s.Tree.Root(), dir); err == nil && filepath.IsLocal(rel) {
-			list = append(list, filepath.Join(s.Tree.Root(), millhandPrefix(rel)))
+	for _, dir := range w.Private() {
+		if rel, err := filepath.Rel(w.Tree.Root(), dir); err == nil && filepath.IsLocal(rel) {
+			list = append(list, filepath.Join(w.Tree.Root(), millhandPrefix(rel)))
 		}
 	}
-	if file := s.job.opts.Preflight.Signing.KeyFile; file != "" { // a rule of the profile may allow its directory
+	if file := w.job.opts.Preflight.Signing.KeyFile; file != "" { // a rule of the profile may allow its directory
 		list = append(list, file)
 	}
 	return list
@@ -239,14 +239,14 @@ func (j *Job) Outputs() *files.Dir { return j.opts.Dir.Sub(path.Join("outputs", 
 // job. A directory that holds the workspace is not: private copies of directories, where jobs work, are in
 // the report directory, and one that a tree worked on in place is in has its reports
 // elsewhere until the end.
-func (s *Site) Private() []string {
-	j := s.job
+func (w *Workdir) Private() []string {
+	j := w.job
 	paths := slices.Clone(j.opts.Private)
 	if file := j.opts.Preflight.Signing.KeyFile; file != "" {
 		paths = append(paths, file)
 	}
 	return slices.DeleteFunc(paths, func(dir string) bool {
-		return pathtree.Within(s.Dir, dir)
+		return pathtree.Within(w.Dir, dir)
 	})
 }
 
@@ -283,17 +283,17 @@ func (j *Job) PrivateDirs() confinement.PrivateDirs {
 
 // tracked returns the paths of the workspace that git has. The index of a tree that is
 // changed in place is older than its snapshot, which is made in the sandbox.
-func (s *Site) tracked() []string {
-	if s.Before != nil {
-		return s.Before.Paths()
+func (w *Workdir) tracked() []string {
+	if w.Before != nil {
+		return w.Before.Paths()
 	}
-	idx, err := s.Tree.Git.Index()
+	idx, err := w.Tree.Git.Index()
 	if err != nil {
 		return nil // the snapshot will report it
 	}
 	var files []string
 	for _, e := range idx.Entries {
-		if state.IsBelow(e.Path, s.Below) {
+		if state.IsBelow(e.Path, w.Below) {
 			files = append(files, e.Path)
 		}
 	}

@@ -15,31 +15,31 @@ import (
 )
 
 // Saved returns the states of the worktree that are saved in the report directory.
-func (s *Site) Saved() state.Checkpoints {
-	o := s.job.opts
+func (w *Workdir) Saved() state.Checkpoints {
+	o := w.job.opts
 	return state.Checkpoints{
-		Reader: s.Tree.Reader, Store: filepath.Join(o.Dir.Path(), filepath.FromSlash(savedsession.States)),
-		LeftOut: s.InPlace, Redact: o.Redact,
+		Reader: w.Tree.Reader, Store: filepath.Join(o.Dir.Path(), filepath.FromSlash(savedsession.States)),
+		LeftOut: w.InPlace, Redact: o.Redact,
 	}
 }
 
 // Save saves the state of the worktree.
-func (s *Site) Save(ctx context.Context) (state.Saved, error) {
-	store, err := s.OpenStore()
+func (w *Workdir) Save(ctx context.Context) (state.Saved, error) {
+	store, err := w.OpenStore()
 	if err != nil {
 		return state.Saved{}, err
 	}
-	return store.Save(ctx, s.ComparedWith(), s.Base)
+	return store.Save(ctx, w.ComparedWith(), w.Base)
 }
 
 // OpenStore returns the states that are saved, with their directory.
-func (s *Site) OpenStore() (state.Checkpoints, error) {
+func (w *Workdir) OpenStore() (state.Checkpoints, error) {
 	for _, dir := range []string{path.Dir(savedsession.States), savedsession.States} {
-		if err := s.job.opts.Dir.Mkdir(dir); err != nil {
+		if err := w.job.opts.Dir.Mkdir(dir); err != nil {
 			return state.Checkpoints{}, err
 		}
 	}
-	return s.Saved(), nil
+	return w.Saved(), nil
 }
 
 // freshStatus is how long the tree counts as it was when the preflight found it clean: the first
@@ -85,10 +85,10 @@ func (s *Site) snapshotOwn(ctx context.Context) (tree string, err error) {
 }
 
 // readCommitted sets the state of the base in the directory that the job changes.
-func (s *Site) readCommitted() error {
-	committed, err := s.Origin.SnapshotOf(s.Base)
+func (w *Workdir) readCommitted() error {
+	committed, err := w.Origin.SnapshotOf(w.Base)
 	if err == nil {
-		s.Committed = committed.Below(s.Below)
+		w.Committed = committed.Below(w.Below)
 	}
 	return err
 }
@@ -112,15 +112,15 @@ func (s *Site) foundClean() (tree string, err error) {
 
 // KeepReplaced copies files of a tree that is changed without a worktree to the report directory,
 // if restoring a state replaces them: the user may have changed them after the kill.
-func (s *Site) KeepReplaced(ctx context.Context, tree string) error {
-	j := s.job
-	paths, err := s.Saved().Replaced(ctx, tree, s.Below)
+func (w *Workdir) KeepReplaced(ctx context.Context, tree string) error {
+	j := w.job
+	paths, err := w.Saved().Replaced(ctx, tree, w.Below)
 	if err != nil || len(paths) == 0 {
 		return err
 	}
 	dir := path.Join("replaced", j.Spec.ID)
 	for _, name := range paths {
-		data, err := s.Space.Root().ReadFile(strings.TrimPrefix(strings.TrimPrefix(name, s.Below), "/"))
+		data, err := w.Space.Root().ReadFile(strings.TrimPrefix(strings.TrimPrefix(name, w.Below), "/"))
 		if err != nil {
 			continue // removed, or not a regular file
 		}

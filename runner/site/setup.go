@@ -22,13 +22,16 @@ import (
 const setupTimeout = 30 * time.Minute
 
 // Setup runs the setup commands of a job.
-type Setup struct{ Site *Site }
+type Setup struct {
+	Workdir *Workdir
+	Within  *confinement.Confinement // that of the task's own commands there
+}
 
 // Run runs the task's setup commands. The first failure ends the job before the first
 // model request.
 func (u Setup) Run(ctx context.Context) (end *ending.Stop) {
-	s := u.Site
-	j := s.job
+	w := u.Workdir
+	j := w.job
 	ctx, cancel := j.TimeLimit.In(ctx)
 	defer cancel()
 	if len(j.Spec.Setup) == 0 {
@@ -37,11 +40,11 @@ func (u Setup) Run(ctx context.Context) (end *ending.Stop) {
 	internal := func(err error) *ending.Stop {
 		return ending.Fault(event.CodeInternal, fmt.Errorf("confine the setup commands: %w", err))
 	}
-	g, err := s.Ground(j.Spec.Profile)
+	g, err := w.Ground(j.Spec.Profile)
 	if err != nil {
 		return internal(err)
 	}
-	box, err := u.confine(ctx, g, s.Sandboxes.Own, "")
+	box, err := u.confine(ctx, g, "")
 	if ctx.Err() != nil {
 		return ending.Of(ctx)
 	}
@@ -56,7 +59,7 @@ func (u Setup) Run(ctx context.Context) (end *ending.Stop) {
 	for _, line := range j.Spec.Setup {
 		run := event.Command{Kind: event.SetupCommand, Run: textcut.Head(line, MaxCommand, "…")}
 		j.Emit(event.Event{Type: event.CommandStarted, Command: new(run)})
-		v, err := s.command(ctx, box, line, setupTimeout)
+		v, err := w.command(ctx, box, line, setupTimeout)
 		if err != nil && ctx.Err() == nil {
 			return ending.Fault(event.CodeInternal, err)
 		}
@@ -80,21 +83,21 @@ func (u Setup) Run(ctx context.Context) (end *ending.Stop) {
 
 // settings returns what the setup commands in a site get.
 func (u Setup) settings(ctx context.Context, output string) (confinement.Setup, error) {
-	s := u.Site
-	j := s.job
+	w := u.Workdir
+	j := w.job
 	if output == "" {
 		var dirty []string
 		var err error
-		if s.InPlace {
-			if dirty, err = preflight.DirtyBelow(ctx, s.Tree, ""); err != nil {
+		if w.InPlace {
+			if dirty, err = preflight.DirtyBelow(ctx, w.Tree, ""); err != nil {
 				return confinement.Setup{}, err
 			}
 		}
-		if output, err = preflight.ModelOutput(ctx, j.Spec, s.Origin, s.Base, dirty); err != nil {
+		if output, err = preflight.ModelOutput(ctx, j.Spec, w.Origin, w.Base, dirty); err != nil {
 			return confinement.Setup{}, err
 		}
 	}
-	found, err := ecosystem.DetectAll(s.Tree.Root(), s.Space.Dir())
+	found, err := ecosystem.DetectAll(w.Tree.Root(), w.Space.Dir())
 	if err != nil {
 		return confinement.Setup{}, err
 	}
@@ -108,12 +111,12 @@ func (u Setup) settings(ctx context.Context, output string) (confinement.Setup, 
 // confine creates the sandbox of the setup commands in a site: with the files and limits
 // of another one there, and the network and the variables of setup. The caller closes it
 // when they have ended.
-func (u Setup) confine(ctx context.Context, g confinement.Env, within *confinement.Confinement, output string) (*confinement.Confinement, error) {
+func (u Setup) confine(ctx context.Context, g confinement.Env, output string) (*confinement.Confinement, error) {
 	own, err := u.settings(ctx, output)
 	if err != nil {
 		return nil, err
 	}
-	g.Profile, g.Within, g.Setup = own.Profile, within, &own
+	g.Profile, g.Within, g.Setup = own.Profile, u.Within, &own
 	for _, dir := range own.Settings.Dirs {
 		if dir = g.UserCache(dir); dir != "" {
 			g.Readable = append(slices.Clip(g.Readable), dir)
@@ -123,7 +126,7 @@ func (u Setup) confine(ctx context.Context, g confinement.Env, within *confineme
 	if err != nil {
 		return nil, err
 	}
-	if err := u.Site.job.equip(c, own, g.Home); err != nil {
+	if err := u.Workdir.job.equip(c, own, g.Home); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil

@@ -20,24 +20,28 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// Site is the workspace of a job, created by Prepare for the later phases.
-type Site struct {
+// Workdir is a working tree and the workspace in it, where commands of a job run: that of its site, or a clean checkout.
+type Workdir struct {
 	job    *Job
-	Origin *gitops.Repo // the repository that the job belongs to
+	Origin *gitops.Repo // the repository that the job belongs to, or the checkout
 	changes.WorkTree
+	Below  string // the workspace in the tree, slash separated; "" for the root
+	Dir    string // absolute path of the workspace, which can be missing before the site is complete; "" of a checkout
+	Base   string // commit that the job starts from; "" in a repository without one, and of a checkout
+	Space  *workspace.Workspace
+	beside []tasks.Readable // next to the manifest, for the task's own commands
+}
+
+// Site is where a job works, created by Prepare for the later phases.
+type Site struct {
+	Workdir
 	*opening           // nil for a site that Prepare has completed
-	Below       string // the workspace in the tree, slash separated; "" for the root
-	Dir         string // absolute path of the workspace, which can be missing before the site is complete
 	Initial     string // saved state of the tree at the start, if it is the user's own; "" before confine
 	unlock      func() // unlocks the user's tree
 	firstInTree bool   // no other job of the run has worked in the user's tree
-	Base        string // commit that the job starts from; "" in a repository without one
 	Ref         string // the name that base was resolved from; "" if it has none
 
-	Dirty []string // paths of the user's tree with uncommitted changes at the start
-	Space *workspace.Workspace
-
-	beside    []tasks.Readable // next to the manifest, for the task's own commands
+	Dirty     []string // paths of the user's tree with uncommitted changes at the start
 	Sandboxes Sandboxes
 
 	Diff  *changes.Differences
@@ -135,7 +139,7 @@ func (s *Site) open(ctx context.Context, head gitdir.Head) (err error) {
 
 // openSpace opens the workspace in the tree, whose filters run in the sandbox.
 func (s *Site) openSpace(ctx context.Context) (err error) {
-	s.Tree = s.Tree.WithFilters(s.filters(ctx))
+	s.Tree = s.Tree.WithFilters(s.Sandboxes.filters(ctx))
 	s.Space, err = workspace.Open(filepath.Join(s.Tree.Root(), filepath.FromSlash(s.Below)))
 	if err == nil && s.Dir == "" { // one that is opened beside the first request knows it before, and others read it meanwhile
 		s.Dir = s.Space.Dir()
@@ -149,7 +153,7 @@ func (s *Site) openSpace(ctx context.Context) (err error) {
 // locate returns the site of the job without a tree, and the HEAD of its repository; that is zero
 // for a remote one.
 func (j *Job) locate(ctx context.Context) (s *Site, head gitdir.Head, err error) {
-	s = &Site{job: j, Base: j.Start.Base, Origin: j.Start.Origin, Below: j.Start.Below, unlock: func() {}}
+	s = &Site{Workdir: Workdir{job: j, Base: j.Start.Base, Origin: j.Start.Origin, Below: j.Start.Below}, unlock: func() {}}
 	s.Sandboxes.site = s
 	s.Diff = &changes.Differences{At: &s.WorkTree, Emit: j.Emit}
 	if c := j.Spec.Commit; c != nil {
@@ -210,35 +214,35 @@ func (s *Site) takeTree(ctx context.Context, allowDirty bool) error {
 }
 
 // addTree creates a linked worktree in dir and uses it as the workspace.
-func (s *Site) addTree(ctx context.Context, dir string) (err error) {
-	if s.Base == "" { // of a copy
-		if s.Base, err = s.Origin.Git.Resolve(preflight.BaseOf(s.job.Spec)); err != nil {
+func (w *Workdir) addTree(ctx context.Context, dir string) (err error) {
+	if w.Base == "" { // of a copy
+		if w.Base, err = w.Origin.Git.Resolve(preflight.BaseOf(w.job.Spec)); err != nil {
 			return err
 		}
 	}
-	all, err := s.Origin.SnapshotOf(s.Base)
+	all, err := w.Origin.SnapshotOf(w.Base)
 	if err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	s.Before = all.Below(s.Below)
-	s.Tree, err = s.Origin.AddWorktree(ctx, dir, s.Base)
+	w.Before = all.Below(w.Below)
+	w.Tree, err = w.Origin.AddWorktree(ctx, dir, w.Base)
 	return err
 }
 
 // Linked reports whether the site is a linked worktree.
-func (s *Site) Linked() bool { return s.Tree != nil && !s.InPlace }
+func (w *Workdir) Linked() bool { return w.Tree != nil && !w.InPlace }
 
 // Branch returns the branch of the job's commit; "" if nothing is committed.
-func (s *Site) Branch() string {
-	j := s.job
+func (w *Workdir) Branch() string {
+	j := w.job
 	if j.Spec.Commit == nil || j.Spec.Publish == tasks.PublishPatch {
 		return ""
 	}
-	if s.InPlace {
-		if head, err := s.Origin.Git.Head(); err == nil {
+	if w.InPlace {
+		if head, err := w.Origin.Git.Head(); err == nil {
 			return head.Branch
 		}
 	}

@@ -408,7 +408,7 @@ func TestTheJobsBranch(t *testing.T) {
 		{tasks.Job{Commit: &tasks.Commit{Branch: "b"}, Publish: tasks.PublishPatch}, ""},
 		{tasks.Job{Commit: &tasks.Commit{Branch: "b"}, Publish: tasks.PublishPush}, "b"},
 	} {
-		if got := (&Site{job: &Job{Spec: c.spec}}).Branch(); got != c.want {
+		if got := (&Workdir{job: &Job{Spec: c.spec}}).Branch(); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.spec, got, c.want)
 		}
 	}

@@ -57,16 +57,16 @@ func (r Verifier) OpenTrialTree(ctx context.Context, number int) (t *TrialTree, 
 	if err := owner.AllAs(s.Space.Dir(), t.dir); err != nil {
 		return t, err
 	}
-	t.site = &Site{job: j, Origin: repo, WorkTree: changes.WorkTree{Tree: repo, InPlace: true}, Below: s.Below, beside: s.beside}
+	t.at = Workdir{job: j, Origin: repo, WorkTree: changes.WorkTree{Tree: repo, InPlace: true}, Below: s.Below, beside: s.beside}
 	below := filepath.Join(repo.Root(), filepath.FromSlash(s.Below))
 	if err := os.MkdirAll(below, 0o777); err != nil { // the change may add the workspace
 		return t, err
 	}
-	if t.site.Space, err = workspace.Open(below); err != nil {
+	if t.at.Space, err = workspace.Open(below); err != nil {
 		return t, err
 	}
 	t.private = confinement.PrivateDirs{Paths: []string{filepath.Join(t.dir, "home"), filepath.Join(t.dir, "tmp")}, Aside: filepath.Join(t.dir, "aside")}
-	g, err := t.site.groundIn(j.Spec.Profile, t.private.Paths[0], t.private.Paths[1])
+	g, err := t.at.groundIn(j.Spec.Profile, t.private.Paths[0], t.private.Paths[1])
 	if err != nil {
 		return t, err
 	}
@@ -78,7 +78,7 @@ func (r Verifier) OpenTrialTree(ctx context.Context, number int) (t *TrialTree, 
 		return t, err
 	}
 	if t.setup = t.box; len(j.Spec.Setup) > 0 {
-		if t.setup, err = (Setup{Site: t.site}).confine(ctx, g, t.box, "it runs code of the agent's change"); err != nil {
+		if t.setup, err = (Setup{Workdir: &t.at, Within: t.box}).confine(ctx, g, "it runs code of the agent's change"); err != nil {
 			t.setup = t.box
 			return t, err
 		}
@@ -92,7 +92,7 @@ func (t *TrialTree) Close() error { return errors.Join(t.close(), sharedfile.Rem
 
 // Base returns what a path is in the base. It can only be asked before the first trial.
 func (t *TrialTree) Base(name string) (ablation.Content, error) {
-	return ContentIn(t.site.Tree.Root(), name)
+	return ContentIn(t.at.Tree.Root(), name)
 }
 
 // ContentIn returns what a path is in a directory.
@@ -167,7 +167,7 @@ func (t *TrialTree) prepare(ctx context.Context, tree ablation.Tree) error {
 			return err
 		}
 	}
-	if err := t.site.Tree.Restore(ctx, t.ready); err != nil {
+	if err := t.at.Tree.Restore(ctx, t.ready); err != nil {
 		return err
 	}
 	return t.write(tree)
@@ -176,19 +176,19 @@ func (t *TrialTree) prepare(ctx context.Context, tree ablation.Tree) error {
 // setUp runs the setup commands on the base with some files of the change.
 func (t *TrialTree) setUp(ctx context.Context, inputs ablation.Tree, key string) error {
 	t.ready, t.failed = nil, ""
-	if err := t.site.Tree.Restore(ctx, t.clean); err != nil {
+	if err := t.at.Tree.Restore(ctx, t.clean); err != nil {
 		return err
 	}
 	if err := t.write(inputs); err != nil {
 		return err
 	}
 	for _, dir := range t.private.Paths {
-		if err := errors.Join(sharedfile.RemoveAll(dir), confinement.MakePrivate(dir), owner.As(t.site.Space.Dir(), dir)); err != nil {
+		if err := errors.Join(sharedfile.RemoveAll(dir), confinement.MakePrivate(dir), owner.As(t.at.Space.Dir(), dir)); err != nil {
 			return err
 		}
 	}
 	for _, line := range t.job.Spec.Setup {
-		res, err := t.site.command(ctx, t.setup, line, setupTimeout)
+		res, err := t.at.command(ctx, t.setup, line, setupTimeout)
 		if err != nil {
 			return err
 		}
@@ -202,7 +202,7 @@ func (t *TrialTree) setUp(ctx context.Context, inputs ablation.Tree, key string)
 		return err
 	}
 	var err error
-	t.ready, err = t.site.Tree.FullState(ctx, nil)
+	t.ready, err = t.at.Tree.FullState(ctx, nil)
 	t.inputs = key
 	return err
 }
@@ -218,7 +218,7 @@ func (t *TrialTree) run(ctx context.Context, v tasks.Verify, check bool) (res co
 	if check {
 		line = "export GOFLAGS=\"${GOFLAGS:-} -count=1\"\n" + line // go test repeats passed results otherwise
 	}
-	res, err = t.site.command(ctx, t.box, line, v.Time)
+	res, err = t.at.command(ctx, t.box, line, v.Time)
 	t.forget(res)
 	return res, err
 }
@@ -232,7 +232,7 @@ func (t *TrialTree) forget(res commands.Ran) {
 
 // write makes files what they are in a trial. No process uses the tree meanwhile.
 func (t *TrialTree) write(tree ablation.Tree) error {
-	root, err := os.OpenRoot(t.site.Tree.Root())
+	root, err := os.OpenRoot(t.at.Tree.Root())
 	if err != nil {
 		return err
 	}
@@ -246,7 +246,7 @@ func (t *TrialTree) write(tree ablation.Tree) error {
 			return err
 		}
 	}
-	return owner.AllAs(t.dir, t.site.Tree.Root())
+	return owner.AllAs(t.dir, t.at.Tree.Root())
 }
 
 // writeEntry writes one file unless it is as it has to be.

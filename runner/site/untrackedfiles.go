@@ -46,9 +46,9 @@ func (s *Site) noteStart(ctx context.Context) *ending.Stop {
 }
 
 // ownPaths returns the paths in the tree that belong to millhand.
-func (s *Site) ownPaths() (without []string) {
-	for _, dir := range s.hidden() {
-		if rel, err := filepath.Rel(s.Tree.Root(), dir); err == nil {
+func (w *Workdir) ownPaths() (without []string) {
+	for _, dir := range w.hidden() {
+		if rel, err := filepath.Rel(w.Tree.Root(), dir); err == nil {
 			without = append(without, filepath.ToSlash(rel))
 		}
 	}

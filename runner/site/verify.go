@@ -106,12 +106,12 @@ func (r Verifier) inWorkspace(ctx context.Context, v tasks.Verify) (res commands
 // command runs a command line of the manifest in the workspace. An error means that the
 // context ended, or that the machine did not start the command; one that can't be started for
 // another reason has failed.
-func (s *Site) command(ctx context.Context, box *confinement.Confinement, line string, limit time.Duration) (commands.Ran, error) {
-	return s.RunProgram(ctx, box, []string{"bash", "-c", line}, limit)
+func (w *Workdir) command(ctx context.Context, box *confinement.Confinement, line string, limit time.Duration) (commands.Ran, error) {
+	return w.RunProgram(ctx, box, []string{"bash", "-c", line}, limit)
 }
 
 // RunProgram is command for a program with arguments.
-func (s *Site) RunProgram(ctx context.Context, box *confinement.Confinement, args []string, limit time.Duration) (commands.Ran, error) {
-	j := s.job
-	return commands.Program{Args: args, Dir: s.Space.Dir(), Limit: limit, Box: box, Outputs: j.Outputs(), Redact: j.opts.Redact, Now: j.opts.Now}.Run(ctx)
+func (w *Workdir) RunProgram(ctx context.Context, box *confinement.Confinement, args []string, limit time.Duration) (commands.Ran, error) {
+	j := w.job
+	return commands.Program{Args: args, Dir: w.Space.Dir(), Limit: limit, Box: box, Outputs: j.Outputs(), Redact: j.opts.Redact, Now: j.opts.Now}.Run(ctx)
 }

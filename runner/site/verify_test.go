@@ -224,7 +224,7 @@ func TestSetupVariablesAreWithheldFromOutputOfModels(t *testing.T) {
 	plan := &tasks.Plan{AllowDirty: true}
 	writeFile(t, filepath.Join(s.repo, "dirty"), "x\n")
 	p := s.prepared(s.begin(plan, spec))
-	if end := (Setup{Site: p}).Run(t.Context()); end != nil {
+	if end := (Setup{Workdir: &p.Workdir, Within: p.Sandboxes.Own}).Run(t.Context()); end != nil {
 		t.Fatalf("%+v", *end)
 	}
 	want(t, "warnings", "setup commands don't get setup_env (PATH, SITE_TOKEN): there are uncommitted changes (dirty)", s.warnings())
@@ -236,12 +236,12 @@ func TestSetupNamesWhatIsMissing(t *testing.T) {
 	spec := s.job("a")
 	spec.Setup = []string{"no-such-program-4711"}
 	p := s.prepared(s.begin(&tasks.Plan{}, spec))
-	stopped(t, "setup", Setup{Site: p}.Run(t.Context()), event.CodeFailed, "(program missing)")
+	stopped(t, "setup", Setup{Workdir: &p.Workdir, Within: p.Sandboxes.Own}.Run(t.Context()), event.CodeFailed, "(program missing)")
 	if err := os.RemoveAll(p.Tree.Root()); err != nil {
 		t.Fatal(err)
 	}
 	writeFile(t, p.Tree.Root(), "in the way")
-	stopped(t, "without a workspace", Setup{Site: p}.Run(t.Context()), event.CodeInternal, "confine the setup commands")
+	stopped(t, "without a workspace", Setup{Workdir: &p.Workdir, Within: p.Sandboxes.Own}.Run(t.Context()), event.CodeInternal, "confine the setup commands")
 }
 
 // A signal before a setup command starts is why the job ends, not what could not be opened after it.
@@ -252,7 +252,7 @@ func TestASignalBeforeSetup(t *testing.T) {
 	p := s.prepared(s.begin(&tasks.Plan{}, spec))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(event.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
-	if stopped(t, "setup", Setup{Site: p}.Run(ctx), event.CodeInterrupted, "interrupted by SIGINT"); exists(filepath.Join(p.Space.Dir(), "ran")) || len(s.of(event.CommandStarted)) > 0 {
+	if stopped(t, "setup", Setup{Workdir: &p.Workdir, Within: p.Sandboxes.Own}.Run(ctx), event.CodeInterrupted, "interrupted by SIGINT"); exists(filepath.Join(p.Space.Dir(), "ran")) || len(s.of(event.CommandStarted)) > 0 {
 		t.Error("a command has started")
 	}
 }
@@ -265,7 +265,7 @@ func TestWithoutSetupCommandsNothingIsOpened(t *testing.T) {
 		t.Fatalf("%+v", *end)
 	}
 	t.Cleanup(func() { s.release(p) })
-	if end := (Setup{Site: p}).Run(t.Context()); end != nil || exists(filepath.Join(s.opts.Work, "home", "a")) {
+	if end := (Setup{Workdir: &p.Workdir, Within: p.Sandboxes.Own}).Run(t.Context()); end != nil || exists(filepath.Join(s.opts.Work, "home", "a")) {
 		t.Errorf("%+v", end)
 	}
 }
@@ -275,25 +275,25 @@ func TestSetupStopsAtFirstFailure(t *testing.T) {
 	spec := s.job("a")
 	j := s.begin(&tasks.Plan{}, spec)
 	p := s.prepared(j)
-	if end := (Setup{Site: p}).Run(t.Context()); end != nil {
+	if end := (Setup{Workdir: &p.Workdir, Within: p.Sandboxes.Own}).Run(t.Context()); end != nil {
 		t.Errorf("none at all: %+v", end)
 	}
 	j.Spec.Setup = []string{"echo 1 >> ran", "echo broken; exit 2", "echo 3 >> ran"}
-	end := Setup{Site: p}.Run(t.Context())
+	end := Setup{Workdir: &p.Workdir, Within: p.Sandboxes.Own}.Run(t.Context())
 	if end == nil || *end != (ending.Stop{Code: event.CodeFailed, Detail: "setup command \"echo broken; exit 2\" failed (exit code 2):\nbroken\n"}) {
 		t.Errorf("%+v", end)
 	}
 	j.Spec.Setup = []string{"grep -q 3 ran"}
-	if end := (Setup{Site: p}).Run(t.Context()); end == nil || end.Detail != "setup command \"grep -q 3 ran\" failed (exit code 1)" {
+	if end := (Setup{Workdir: &p.Workdir, Within: p.Sandboxes.Own}).Run(t.Context()); end == nil || end.Detail != "setup command \"grep -q 3 ran\" failed (exit code 1)" {
 		t.Errorf("one after it ran: %+v", end)
 	}
 	j.Spec.Setup, j.TimeLimit.limit = []string{"sleep 100"}, time.Minute
 	j.TimeLimit.started = j.opts.Now().Add(-time.Minute)
-	if end := (Setup{Site: p}).Run(t.Context()); end == nil || end.Code != event.CodeLimit {
+	if end := (Setup{Workdir: &p.Workdir, Within: p.Sandboxes.Own}).Run(t.Context()); end == nil || end.Code != event.CodeLimit {
 		t.Errorf("without time: %+v", end)
 	}
 	j.TimeLimit.started = j.opts.Now().Add(100*time.Millisecond - time.Minute)
-	if end := (Setup{Site: p}).Run(t.Context()); end == nil || *end != (ending.Stop{Code: event.CodeLimit, Detail: `setup command "sleep 100": job timed out after 1m0s`}) {
+	if end := (Setup{Workdir: &p.Workdir, Within: p.Sandboxes.Own}).Run(t.Context()); end == nil || *end != (ending.Stop{Code: event.CodeLimit, Detail: `setup command "sleep 100": job timed out after 1m0s`}) {
 		t.Errorf("with too little time: %+v", end)
 	}
 }
