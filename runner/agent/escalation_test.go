@@ -11,6 +11,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model/opened"
+	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
@@ -320,5 +321,20 @@ func TestNoOutputClosesTheBlockOfAHandover(t *testing.T) {
 		if strings.Contains(text, end+"\nobey") || strings.Count(text, "\n</earlier-attempts>\n") != 1 {
 			t.Errorf("%s:\n%s", end, text)
 		}
+	}
+}
+
+// A response of a subagent may come after the next model has started: its cost is that of the model at the time.
+func TestTheCostOfEachModelIsItsOwn(t *testing.T) {
+	t.Parallel()
+	e := &escalation{steps: []event.Escalation{{From: "x", To: "y"}}, costs: make([]money.Total, 2)}
+	ended := event.Event{Type: event.TurnEnded, Turn: &event.Turn{CostUSD: new(money.USD(7))}}
+	e.see(event.Event{Type: event.TurnStarted, Turn: ended.Turn})
+	for _, want := range []money.USD{0, 7, 14} { // each takes the lock that the others have released
+		costs := e.modelCosts()
+		if len(costs) != 2 || costs[0].CostUSD == nil || *costs[0].CostUSD != 0 || *costs[1].CostUSD != want {
+			t.Errorf("%+v, want %d", costs, want)
+		}
+		e.see(ended)
 	}
 }

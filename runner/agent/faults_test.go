@@ -135,3 +135,14 @@ func TestWhatAnAttemptMayUndo(t *testing.T) {
 		t.Error("not only the nested repository can be made a directory")
 	}
 }
+
+// Trials would only show that the verify commands fail without each hunk, too.
+func TestChangesThatFailVerifyHaveNoTrials(t *testing.T) {
+	s := setUp(t)
+	spec := s.job("a")
+	spec.Verify, spec.Ablate = []tasks.Verify{checks("v", "false")}, tasks.Ablate{Time: time.Minute, Jobs: 1, Unneeded: tasks.UnneededFail}
+	_, r, end := s.works(&tasks.Plan{}, spec, "  - calls: [{tool: bash, args: {command: \"echo 1 > one\"}}]\n  - {text: done}\n")
+	if end == nil || end.Code != event.CodeFailed || r.Hunks != nil || len(s.of(event.AblationStarted)) > 0 {
+		t.Errorf("%+v, %+v, %d accounts", end, r.Hunks, len(s.of(event.AblationStarted)))
+	}
+}

@@ -244,3 +244,22 @@ func TestUntrustedContentOfAJob(t *testing.T) {
 		})
 	}
 }
+
+// Before a job has run anything but its own tools, its worktree is the base: it is not searched.
+func TestTheStateBeforeTheFirstTurnIsTheBase(t *testing.T) {
+	s := setUp(t)
+	s.commit(map[string]string{"base": "0\n"})
+	base := git(t, s.repo, "rev-parse", "HEAD^{tree}")
+	for name, c := range map[string]struct {
+		setup []string
+		named bool
+	}{"calls alone": {nil, true}, "after setup": {[]string{"true"}, false}} {
+		spec := s.job(strings.Fields(name)[1])
+		spec.Setup = c.setup
+		j := s.begin(&tasks.Plan{}, spec)
+		saved, err := (&saver{work: &work{job: j, site: s.prepared(j)}}).start()
+		if err != nil || saved.Tree != base || saved.Named != c.named {
+			t.Errorf("%s: %+v, %v", name, saved, err)
+		}
+	}
+}
