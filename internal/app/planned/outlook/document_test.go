@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/forecast"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/testing/reporttest"
@@ -108,6 +109,7 @@ tasks:
 
 func TestSavedRunsMakeAForecastAndCompleteWaves(t *testing.T) {
 	w, out, _ := in(t, manifest(twoWaves))
+	w.Forecast = forecast.Estimate
 	plan := func(o Options) planDocument {
 		t.Helper()
 		out.Reset()
