@@ -12,6 +12,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forecast"
+	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/testing/reporttest"
@@ -155,5 +156,72 @@ func TestSavedRunsMakeAForecastAndCompleteWaves(t *testing.T) {
 	}
 	if err := show(t, w, Options{Format: "json", After: []string{"none"}}); fault.ExitOf(err) != event.ExitUsage || !strings.Contains(err.Error(), "--after none: ") {
 		t.Errorf("a run that is missing: %v", err)
+	}
+}
+
+func TestSetupThatATaskLacksIsProposedOnce(t *testing.T) {
+	w, _, log := in(t, strings.ReplaceAll(manifest(""), "go vet ./...", "npm test"))
+	for name, text := range map[string]string{
+		"package.json": `{"dependencies": {"left-pad": "1.3.0"}}`, "package-lock.json": `{"lockfileVersion": 3, "packages": {"node_modules/left-pad": {"version": "1.3.0"}}}`,
+	} {
+		if err := os.WriteFile(filepath.Join(w.Dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const line = "warning: task fix has verify but no setup, and the dependencies in package-lock.json are not in the cache: add setup: ["
+	for _, command := range []func() error{
+		func() error { return show(t, w, Options{Format: "json"}) },
+		func() error { return Validate(t.Context(), w, load.Options{Manifests: []string{"m.yaml"}}) },
+	} {
+		log.Reset()
+		if err := command(); err != nil || strings.Count(log.String(), line) != 1 {
+			t.Errorf("%v, %s", err, log)
+		}
+	}
+	log.Reset()
+	o := load.Options{Manifests: []string{"m.yaml"}}
+	o.Policies = []string{filepath.Join(w.Dir, "p.yaml")}
+	if err := os.WriteFile(o.Policies[0], []byte("version: 1\nsetup: deny\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Validate(t.Context(), w, o); err != nil || strings.Contains(log.String(), "add setup") {
+		t.Errorf("a policy that denies setup: %v %v, %s", err, fault.ProblemsOf(err), log)
+	}
+}
+
+func TestNotesOfAPlanArePrintedByPlanAndValidate(t *testing.T) {
+	w, out, log := in(t, strings.ReplaceAll(manifest(""), "model: openai/gpt-5-mini\nlimits: {cost: 1}\n", "model: openai/gpt-5-minni\n"))
+	if err := show(t, w, Options{Format: "table"}); err != nil || !strings.Contains(log.String(), "warning: unknown model openai/gpt-5-minni; did you mean ") {
+		t.Errorf("plan: %v, %s", err, log)
+	}
+	log.Reset()
+	out.Reset()
+	if err := Validate(t.Context(), w, load.Options{Manifests: []string{"m.yaml"}}); err != nil || !strings.Contains(log.String(), "warning: unknown model openai/gpt-5-minni; did you mean ") {
+		t.Errorf("validate: %v, %s", err, log)
+	}
+	log.Reset()
+	out.Reset()
+	list := "version: 1\nname: m\nmodel: openai/gpt-5-mini\nrepos: [{github: {org: acme}}]\ntasks:\n  - {id: a, prompt: Look., profile: readonly}\n"
+	if err := os.WriteFile(filepath.Join(w.Dir, "list.yaml"), []byte(list), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Validate(t.Context(), w, load.Options{Manifests: []string{"list.yaml"}}); err != nil || out.String() != "list.yaml: no problems found\n" {
+		t.Errorf("without its list: %v %v, %s", err, fault.ProblemsOf(err), out)
+	}
+}
+
+func TestSetupOfAJobIsInItsDocument(t *testing.T) {
+	w, out, _ := in(t, strings.ReplaceAll(manifest(""), "verify: [go vet ./...]", "setup: [make deps]"))
+	if err := show(t, w, Options{Format: "json"}); err != nil {
+		t.Fatal(err)
+	}
+	var doc planDocument
+	if err := json.Unmarshal([]byte(out.String()), &doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range doc.Jobs {
+		if sets := j.Task == "fix"; (j.SetupNet != nil) != sets || len(j.Setup) > 0 != sets {
+			t.Errorf("%s: setup %q, network %+v", j.ID, j.Setup, j.SetupNet)
+		}
 	}
 }
