@@ -125,6 +125,17 @@ func TestWhatAReviewerIsShown(t *testing.T) {
 	}
 }
 
+func TestAReviewerIsShownWhatNoVerifyCommandNeeds(t *testing.T) {
+	s := setUp(t)
+	spec := s.job("a")
+	spec.Verify, spec.Ablate, spec.Review = []tasks.Verify{checks("v", "test -e b")}, tasks.Ablate{Time: time.Minute, Jobs: 1}, &tasks.Review{Agent: tasks.DefaultReviewer}
+	s.works(&tasks.Plan{}, spec, "  - calls: [{tool: write, args: {filePath: b, content: x}}, {tool: write, args: {filePath: more, content: y}}]\n  - text: done\nagents:\n"+
+		"  review: {turns: [{expect: [\"1 of 2 hunks needed\", \"needed by nothing: more [(]added[)]\"], "+accepts[1:]+"]}\n")
+	if got := s.of(event.ReviewEnded); len(got) != 1 || got[0].Review.Verdict != event.ReviewAccepted {
+		t.Errorf("%+v", got)
+	}
+}
+
 // A reviewer whose model can't be opened reviews nothing.
 func TestAReviewerThatCantBeOpened(t *testing.T) {
 	s := setUp(t)
