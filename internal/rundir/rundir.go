@@ -1,6 +1,8 @@
-// Package rundir owns the report directory of a run: its lock, the files of earlier runs, writing events and
-// reports, and listing and removing saved runs. Package files is the open directory itself and knows nothing about
-// runs. It decides nothing about the run, and encodes no report itself: packages below report do.
+// Package rundir owns the report directory of a run: its lock, the files of earlier runs, writing events and reports,
+// and listing and removing saved runs. It seals the directory of a run with evidence, and has its Statement signed
+// ([Dir.Prove], package evidence). [Sweep] removes what killed runs have left in TMPDIR and in worktrees, and ends their
+// processes. Package files is the open directory itself and knows nothing about runs. It decides nothing about the run,
+// and encodes no report itself: packages below report do.
 package rundir
 
 import (

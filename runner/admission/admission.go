@@ -1,5 +1,6 @@
-// Package admission has the questions that a run asks before it starts a job of a rollout, the state of its waves, and what a
-// forecast is made from. It has no code that decides or estimates: these are features beside the runner.
+// Package admission has the questions that a run asks before it starts a job of a rollout, the state of its waves, and
+// what a forecast is made from. It has no code that decides or estimates: package rollout decides and package forecast
+// estimates, and the program can be built without them.
 package admission
 
 import (

@@ -150,7 +150,7 @@ func TestUnfinishedChildren(t *testing.T) {
 		"beside a command":      {main("r/a", ask("bash", "{}"), ask("task", request)), child("read", "edit"), false},
 		"beside another child":  {main("r/a", ask("task", request), ask("task", request)), child("read", "edit"), false},
 	} {
-		if got := c.main.continues(c.child); got != c.want {
+		if got := c.main.continues(c.child, nil, false); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}
@@ -272,16 +272,11 @@ func TestAChildThatHasChangedFilesContinuesAlone(t *testing.T) {
 		"has only read":      {child("r/a", compacted), child("r/a"), true, true},
 		"of another session": {child("r/b", edit), nil, false, false},
 	} {
-		s := setUp(t)
-		j := s.begin(helpers(), s.job("a"))
-		if c.rebased {
-			j.Start.Onto.Commit = "c0ffee"
-		}
-		w := &work{job: j, unfinished: map[string]*continuation{}}
+		kept := map[string]*continuation{}
 		if c.other != nil {
-			w.unfinished["other"] = &continuation{state: c.other}
+			kept["other"] = &continuation{state: c.other}
 		}
-		if got := w.keeps(main, c.child); got != c.want {
+		if got := main.continues(c.child, kept, c.rebased); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

@@ -54,7 +54,7 @@ func (w *work) resume() (*continuation, error) {
 		totals, ended := past.Sessions[id].Totals()
 		continued := 0
 		switch {
-		case id != own && !again && (w.keeps(main, state) || id == review && state != nil && len(state.Messages) > 0):
+		case id != own && !again && (main.continues(state, w.unfinished, rebasedAfter(w.job, main)) || id == review && state != nil && len(state.Messages) > 0):
 			if continued, err = w.keepUnfinished(file, &continuation{state, totals, ended}); err != nil {
 				return nil, err
 			}

@@ -10,10 +10,17 @@ import (
 )
 
 // checkpoint returns the function that saves the worktree after a turn of a session. The calls of a child belong to a
-// call of the job's own session: its turns are complete without a state.
+// call of the job's own session: its turns are complete without a state, which there is none of while several children run, and if
+// it can't be saved. The save after the turn of the job's own session reports that.
 func (w *work) checkpoint(s sessionSpec) func(context.Context) (tree string, complete bool) {
 	if s.parent != "" {
-		return w.saveOfChild
+		return func(ctx context.Context) (string, bool) {
+			if w.sessions.running.Load() > 1 {
+				return "", true
+			}
+			saved, _ := w.site.Save(ctx) // as described
+			return saved.Tree, true
+		}
 	}
 	w.saver = &saver{work: w}
 	return w.saver.save
@@ -24,19 +31,6 @@ type saver struct {
 	work *work
 	last state.Saved
 	ran  bool // something else than built-in tools may have changed files
-}
-
-// saveOfChild saves the worktree after a turn of a child, which continues with it if the process is killed. While several children run
-// beside each other, and if it fails, there is no tree.
-func (w *work) saveOfChild(ctx context.Context) (tree string, complete bool) {
-	if w.sessions.running.Load() > 1 {
-		return "", true
-	}
-	saved, err := w.site.Save(ctx)
-	if err != nil {
-		return "", true // the save after the turn of the job's own session reports it
-	}
-	return saved.Tree, true
 }
 
 func (s *saver) save(ctx context.Context) (tree string, complete bool) {

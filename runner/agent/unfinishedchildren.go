@@ -32,8 +32,9 @@ func isCompacted(child *journal.State) bool {
 }
 
 // continues reports whether a child of an earlier process continues when its request is
-// repeated, given the session that repeats it; nil for none.
-func (main *continuation) continues(child *journal.State) bool {
+// repeated, given the session that repeats it; nil for none. kept are the children that do: of several for the same request one
+// continues, so a second one can't bring its files. Neither can one if they are rebased.
+func (main *continuation) continues(child *journal.State, kept map[string]*continuation, rebased bool) bool {
 	if main == nil || child == nil || len(child.Messages) == 0 || child.Session.Parent != main.state.Session.ID {
 		return false
 	}
@@ -46,25 +47,19 @@ func (main *continuation) continues(child *journal.State) bool {
 		}
 		return permission.Alias(strings.ToLower(c.Name)) == "task" && json.Unmarshal([]byte(c.Input), &in) == nil && in.TaskID == "" && starts(child, in.Agent, in.Prompt)
 	})
-	others := slices.DeleteFunc(slices.Clone(calls), func(c model.ToolCall) bool { return !canChange(c.Name) })
-	return asked && (len(others) == 1 || !hasChanged(child))
-}
-
-// keeps reports whether an unfinished child continues. Of several for the same request one continues, so a second one can't bring its files;
-// neither can one if the files get the state after a rebase.
-func (w *work) keeps(main *continuation, child *journal.State) bool {
-	if !main.continues(child) || !hasChanged(child) {
-		return main.continues(child)
+	if !asked || !hasChanged(child) {
+		return asked
 	}
-	if isCompacted(child) { // which turns have changed files is not known
+	changing := slices.DeleteFunc(slices.Clone(calls), func(c model.ToolCall) bool { return !canChange(c.Name) })
+	if len(changing) > 1 || isCompacted(child) || rebased { // which turns have changed files is not known after a compaction
 		return false
 	}
-	for _, other := range w.unfinished {
+	for _, other := range kept {
 		if other.state.Session.Parent == child.Session.Parent {
 			return false
 		}
 	}
-	return !rebasedAfter(w.job, main)
+	return true
 }
 
 // starts reports whether a child was started for an agent with a prompt.

@@ -1,5 +1,6 @@
-// Package savedjob publishes and reverts jobs of a run that has ended, from its events ([Job]), its patches and the commits in
-// its repositories. Changes are checked again before they are pushed, because policies and secrets can be others now.
+// Package savedjob publishes and reverts jobs of a run that has ended, from its events ([Job]), its patches and the
+// commits in its repositories. Changes are checked again before they are pushed, because policies and secrets can be
+// others now.
 //
-// It runs no sessions and no commands, and knows no running job: package runner does not import it.
+// It runs no sessions and no commands of manifests, and knows no running job: package runner does not import it.
 package savedjob

@@ -1,6 +1,7 @@
-// Package access resolves the paths that models name, and lists the permissions that using them needs; the files
-// of allowed skills may be read. [Scratch] has the private directories of commands. It decides nothing. It looks
-// at directories, to suggest names, and reads and writes no file.
+// Package access resolves the paths that models name, and lists the permissions that using them needs; the files of
+// allowed skills may be read. [Scratch] has the private directories of commands. It forbids the private files of
+// millhand and /proc, and applies the read rules where many files are looked at ([Paths.Readable], [Paths.MayRead]);
+// package permission decides all else. It looks at directories, to suggest names, and reads and writes no file.
 package access
 
 import (

@@ -1,6 +1,7 @@
-// Package planned describes the programs that a plan will start ([Extensions]) and what they may write
-// ([PrintGrants]), as documents and as text, and which of its work would be lost or is impossible ([NoteOnRunner],
-// [NoteProfiles]). It starts nothing, and makes no plan.
+// Package planned describes the programs that a plan will start ([Extensions]) and what they may write ([PrintGrants]),
+// as documents and as text, and which of its work would be lost or is impossible ([NoteOnRunner], [NoteProfiles]).
+// Package outlook and package doctor show them; package runs warns of work that would be lost ([WarnOnRunner]). It
+// starts nothing, and makes no plan.
 package planned
 
 import (

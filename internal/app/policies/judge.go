@@ -1,5 +1,6 @@
 // Package policies decides calls by the rules of profiles and policies without making them: for `millhand policy
-// explain`, and for the examples in policies, which `millhand policy test` and each run check. It runs no tool.
+// explain`, and for the examples in policies, which `millhand policy test` and each run check. Package recorded decides
+// the calls of saved runs by its [Judge]. It runs no tool.
 package policies
 
 import (

@@ -1,7 +1,7 @@
-// Package repos checks the repositories of a plan before its jobs run, by package preflight, with the credentials,
-// keys and caches of this process. It also opens the key with which their commits are signed, and removes
-// worktrees that killed runs have left ([Sweep]). Which repositories are refused is not decided here, but by
-// package preflight; it runs no job.
+// Package repos checks the repositories of a plan before its jobs run, by package preflight, with the credentials, keys
+// and caches of this process. It also opens the key that signs their commits and the run's evidence ([Key]), removes
+// what killed runs have left ([Sweep]), and has the options for those who call preflight themselves ([Look]). Which
+// repositories are refused is not decided here, but by package preflight; it runs no job.
 package repos
 
 import (

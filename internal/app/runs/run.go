@@ -1,7 +1,8 @@
-// Package runs starts runs and continues them: for a plan that package checks has accepted, it reserves money of
-// daily budgets (package days), checks the repositories (package repos), opens the report directory, lets the
-// runner execute the plan with its log and telemetry, writes reports and evidence, adds to the run's pull requests what
-// its jobs have in common (package pulls), and prints the result (package result). It schedules no jobs.
+// Package runs starts runs and continues them: [Run] has package checks make the plan, and [Start] accepts one that its
+// caller has checked. Both reserve money of daily budgets (package days), check the repositories (package repos), open
+// the report directory, let the runner execute the plan with its log and telemetry, write reports and evidence, add to
+// the run's pull requests what its jobs have in common (package pulls), and print the result (package result). It
+// schedules no jobs.
 package runs
 
 import (

@@ -1,6 +1,7 @@
-// Package world has what a use case gets from its process: streams, variables, the clock, and what follows from
-// these: directories, credentials of git and, with the names in a plan, secrets ([World.Redactor]). It reads no
-// variable of the process itself, runs nothing, and knows no command.
+// Package world has what a use case gets from its process: streams, variables, the clock, and what follows from these:
+// directories, credentials of git and, with the names in a plan, secrets ([World.Redactor]). It also has the features
+// that the table of commands sets, because the program can be built without them: [Rollouts], the forecast, and the
+// texts of pull requests. It reads no variable of the process itself, runs nothing, and knows no command.
 package world
 
 import (

@@ -1,8 +1,9 @@
-// Package outlook shows what a run of a plan would do (`millhand plan`): its jobs, which of them would not start,
-// by package preflight, and what they may cost and reach. [Validate] makes instead the checks of a run for which
-// this machine needs neither files of models nor keys nor a sandbox, by package checks (`millhand validate`). It
-// runs nothing, reserves and publishes nothing. Only with --check does preflight contact git remotes, and fetch from
-// them as for a run.
+// Package outlook shows what a run of a plan would do (`millhand plan`): its jobs, which of them would not start, by
+// package preflight, and what they may cost and reach. [Validate] makes instead the checks of a run for which this
+// machine needs neither files of models nor keys nor a sandbox, by package checks (`millhand validate`). It runs
+// nothing, reserves and publishes nothing. Only with --check does preflight contact git remotes, and fetch from them as
+// for a run. Lists of repositories are asked from forges as for a run (package load; [Validate] asks none), and the next
+// wave and the forecast come from [world.Rollouts].
 package outlook
 
 import (

@@ -1,6 +1,7 @@
-// Package queued has the state of a run whose jobs are in a queue, and the parts that package merge writes its
-// reports from: the events and files of its jobs, which it trusts only as far as they agree with the run. It
-// runs no job.
+// Package queued has the state of a run whose jobs are in a queue, and the parts that package merge writes its reports
+// from: the events and files of its jobs, which it trusts only as far as they agree with the run. It also has what
+// package submission and package worker share: the connection ([Connect]), the options of a run ([Options]) and archives
+// of the files of a job ([Pack], [Unpack]). It runs no job.
 package queued
 
 import (
