@@ -5,14 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
@@ -22,9 +20,6 @@ import (
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools/language"
 )
-
-// maxSource is the maximum size of a file that language servers get, in bytes.
-const maxSource = 4 << 20
 
 // LanguageConfig is the input of NewLanguages.
 type LanguageConfig struct {
@@ -72,8 +67,8 @@ func NewLanguages(ctx context.Context, c LanguageConfig) *Languages {
 		}
 		s := &languageServer{config: &c, spec: spec, reported: map[lsp.Kind]bool{}, state: event.Extension{Kind: "lsp", Name: spec.Name}}
 		s.live = lsp.New(ctx, lsp.Config{
-			Name: spec.Name, Version: c.Version, Root: c.Root.Name(), Initialization: spec.Initialization, Wait: c.LSP.Wait,
-			Start: s.process, Read: s.read, Notify: s.notice, Now: c.Now,
+			Name: spec.Name, Version: c.Version, Root: c.Root, Initialization: spec.Initialization, Wait: c.LSP.Wait,
+			Start: s.process, Notify: s.notice, Now: c.Now,
 		})
 		set.servers = append(set.servers, s)
 	}
@@ -215,27 +210,6 @@ func (s *languageServer) process(ctx context.Context) (*proc.Service, error) {
 		return nil, s.failed
 	}
 	return s.start(ctx)
-}
-
-// read returns the content of a file in the workspace, by its absolute path; false for other files,
-// and for those that are too large or not text.
-func (s *languageServer) read(path string) (string, bool) {
-	rel, err := filepath.Rel(s.config.Root.Name(), path)
-	if err != nil || !filepath.IsLocal(rel) {
-		return "", false
-	}
-	f, err := s.config.Root.OpenFile(rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return "", false
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxSource {
-		return "", false
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxSource))
-	text := string(data)
-	return strings.ToValidUTF8(text, "\uFFFD"), err == nil
 }
 
 // notice reports what a server does that is no response.

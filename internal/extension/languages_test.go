@@ -267,21 +267,3 @@ func TestFaultsOfLanguageServers(t *testing.T) {
 		t.Errorf("warnings %q", w.warnings)
 	}
 }
-
-// Servers get text of regular files in the workspace.
-func TestFilesThatServersGet(t *testing.T) {
-	w := open(t, patience, serverFor("text", ".txt"))
-	outside := filepath.Join(t.TempDir(), "out.txt")
-	inside := func(name string) string { return filepath.Join(w.dir, name) }
-	err := errors.Join(
-		os.WriteFile(outside, []byte("x"), 0o600), os.WriteFile(inside("a.txt"), []byte("a\xff"), 0o600), os.WriteFile(inside("large.txt"), make([]byte, maxSource+1), 0o600),
-		os.Symlink(outside, inside("symlink.txt")), os.Mkdir(inside("dir.txt"), 0o700))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for path, want := range map[string]string{inside("a.txt"): "a\uFFFD", outside: "", inside("large.txt"): "", inside("symlink.txt"): "", inside("dir.txt"): "", inside("none.txt"): ""} {
-		if got, ok := w.servers[0].read(path); got != want || ok != (want != "") {
-			t.Errorf("%s: %.20q, %v", path, got, ok)
-		}
-	}
-}

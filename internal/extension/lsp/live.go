@@ -142,7 +142,7 @@ func (l *live) sync(paths []string) {
 	l.syncing.Lock()
 	defer l.syncing.Unlock()
 	for _, path := range paths {
-		text, ok := l.server.config.Read(path)
+		text, ok := l.server.read(path)
 		uri := uriOf(path)
 		l.mu.Lock()
 		doc := l.docs[uri]
@@ -231,7 +231,7 @@ func (l *live) publish(p publication) {
 	if !ok {
 		return
 	}
-	if _, ok = relative(l.server.config.Root, path); !ok {
+	if _, ok = relative(l.server.config.Root.Name(), path); !ok {
 		return
 	}
 	uri := uriOf(path) // servers encode URIs in several ways
@@ -296,7 +296,7 @@ func (l *live) Handle(ctx context.Context, conn *jsonrpc2.Conn, r *jsonrpc2.Requ
 	case "workspace/configuration":
 		result = settings(l.server.config.Initialization, r.Params)
 	case "workspace/workspaceFolders":
-		result = []any{map[string]any{"uri": uriOf(l.server.config.Root), "name": "workspace"}}
+		result = []any{map[string]any{"uri": uriOf(l.server.config.Root.Name()), "name": "workspace"}}
 	case "workspace/applyEdit":
 		l.server.config.Notify(Notice{Refused, r.Method})
 		result = map[string]any{"applied": false, "failureReason": "not supported: this is an unattended run"}

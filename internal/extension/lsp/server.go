@@ -5,8 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/millhand/millhand/internal/proc"
@@ -43,12 +47,11 @@ type Notice struct {
 type Config struct {
 	Name           string
 	Version        string          // of millhand, for the server
-	Root           string          // the workspace, absolute and without symlinks
+	Root           *os.Root        // the workspace, whose name is absolute and without symlinks
 	Initialization json.RawMessage // options for the server; nil for none
 	Wait           time.Duration   // for diagnostics after an edit
 	Start          func(context.Context) (*proc.Service, error)
-	Read           func(path string) (text string, ok bool) // of a file in the workspace, by its absolute path
-	Notify         func(Notice)                             // called by several goroutines
+	Notify         func(Notice) // called by several goroutines
 	Now            func() time.Time
 }
 
@@ -178,9 +181,9 @@ func (s *Server) open() (*live, *initialized, error) {
 	ctx, cancel := context.WithTimeoutCause(s.life, startTimeout, fmt.Errorf("timed out after %s", startTimeout))
 	defer cancel()
 	var got initialized
-	root := uriOf(s.config.Root)
+	root := uriOf(s.config.Root.Name())
 	params := map[string]any{
-		"processId": nil, "rootUri": root, "rootPath": s.config.Root, "capabilities": clientCapabilities(),
+		"processId": nil, "rootUri": root, "rootPath": s.config.Root.Name(), "capabilities": clientCapabilities(),
 		"workspaceFolders": []any{map[string]any{"uri": root, "name": "workspace"}},
 		"clientInfo":       map[string]any{"name": "millhand", "version": s.config.Version},
 	}
@@ -275,3 +278,27 @@ func ended(res proc.Result, err error) error {
 
 // errLate is the cause of a context that ended before diagnostics arrived.
 var errLate = errors.New("no diagnostics in time")
+
+// maxSource is the maximum size of a file that language servers get, in bytes.
+const maxSource = 4 << 20
+
+// read returns the content of a file in the workspace, by its absolute path; false for other files,
+// and for those that are too large or not text.
+func (s *Server) read(path string) (string, bool) {
+	rel, err := filepath.Rel(s.config.Root.Name(), path)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", false
+	}
+	f, err := s.config.Root.OpenFile(rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxSource {
+		return "", false
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxSource))
+	text := string(data)
+	return strings.ToValidUTF8(text, "\uFFFD"), err == nil
+}

@@ -48,15 +48,15 @@ func setUp(t *testing.T, wait time.Duration, faults string) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
 	s := &stage{T: t, dir: dir}
 	s.Server = New(t.Context(), Config{
-		Name: "test", Version: "1", Root: dir, Wait: wait, Now: time.Now,
+		Name: "test", Version: "1", Root: root, Wait: wait, Now: time.Now,
 		Start: func(ctx context.Context) (*proc.Service, error) {
 			return proc.StartService(ctx, proc.Command{Args: []string{self, "language-server", "-fault", faults}, Dir: dir, Grace: 100 * time.Millisecond})
-		},
-		Read: func(path string) (string, bool) {
-			data, err := os.ReadFile(path)
-			return string(data), err == nil
 		},
 		Notify: func(n Notice) {
 			s.mu.Lock()
@@ -426,5 +426,23 @@ func TestAServerThatReadsNoMoreExits(t *testing.T) {
 	time.Sleep(300 * time.Millisecond) // if it still reads after this, the test shows less
 	if _, err := s.Query(t.Context(), Query{Operation: "hover", Path: s.path("a.txt"), Line: 1, Column: 1}); err == nil || err.Error() != "language server test: hover: it exited with code 7" {
 		t.Errorf("error is %v", err)
+	}
+}
+
+// Servers get text of regular files in the workspace.
+func TestFilesThatServersGet(t *testing.T) {
+	s := setUp(t, time.Minute, "")
+	outside := filepath.Join(t.TempDir(), "out.txt")
+	inside := func(name string) string { return s.path(name) }
+	err := errors.Join(
+		os.WriteFile(outside, []byte("x"), 0o600), os.WriteFile(inside("a.txt"), []byte("a\xff"), 0o600), os.WriteFile(inside("large.txt"), make([]byte, maxSource+1), 0o600),
+		os.Symlink(outside, inside("symlink.txt")), os.Mkdir(inside("dir.txt"), 0o700))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{inside("a.txt"): "a\uFFFD", outside: "", inside("large.txt"): "", inside("symlink.txt"): "", inside("dir.txt"): "", inside("none.txt"): ""} {
+		if got, ok := s.read(path); got != want || ok != (want != "") {
+			t.Errorf("%s: %.20q, %v", path, got, ok)
+		}
 	}
 }
