@@ -24,10 +24,9 @@ import (
 // LanguageConfig is the input of NewLanguages.
 type LanguageConfig struct {
 	LSP     tasks.LSP
-	Root    *os.Root                  // the workspace, whose name is absolute and without symlinks
-	Version string                    // of millhand
-	Sandbox string                    // level of the processes, for reports
-	Found   func(program string) bool // on PATH; the known servers that are not found are left out
+	Root    *os.Root // the workspace, whose name is absolute and without symlinks
+	Version string   // of millhand
+	Sandbox string   // level of the processes, for reports
 	// Launch is that of Config.
 	Launch func(context.Context, tasks.LanguageServer) (start func(context.Context) (*proc.Service, error), end func() error, err error)
 	Emit   func(event.Extension) // called by several goroutines
@@ -62,9 +61,6 @@ type languageServer struct {
 func NewLanguages(ctx context.Context, c LanguageConfig) *Languages {
 	set := &Languages{watch: lsp.NewWatch(c.Root)}
 	for _, spec := range c.LSP.Servers {
-		if spec.IfFound && !c.Found(spec.Process.Command[0]) {
-			continue
-		}
 		s := &languageServer{config: &c, spec: spec, reported: map[lsp.Kind]bool{}, state: event.Extension{Kind: "lsp", Name: spec.Name}}
 		s.live = lsp.New(ctx, lsp.Config{
 			Name: spec.Name, Version: c.Version, Root: c.Root, Initialization: spec.Initialization, Wait: c.LSP.Wait,

@@ -53,7 +53,6 @@ func open(t *testing.T, wait time.Duration, servers ...tasks.LanguageServer) *wo
 	w := &workspace{T: t, dir: dir, record: record{last: map[string]event.Extension{}}}
 	w.Languages = NewLanguages(t.Context(), LanguageConfig{
 		LSP: tasks.LSP{Servers: servers, Wait: wait}, Root: root, Version: "1", Sandbox: "A", Now: time.Now,
-		Found: func(program string) bool { return program != "missing" },
 		Launch: func(_ context.Context, s tasks.LanguageServer) (func(context.Context) (*proc.Service, error), func() error, error) {
 			if s.Process.Command[0] == "missing" {
 				return nil, nil, errors.New(`exec: "missing": executable file not found in $PATH`)
@@ -181,13 +180,11 @@ func TestReadingStartsAServer(t *testing.T) {
 	}
 }
 
-// A known server that is not on PATH is left out; one that the manifest names fails, and the job
-// continues.
-func TestOnlyANamedServerFailsIfItsProgramIsMissing(t *testing.T) {
-	known, named := serverFor("known", ".txt"), serverFor("named", ".txt")
-	known.IfFound = true
-	known.Process.Command[0], named.Process.Command[0] = "missing", "missing"
-	w := open(t, patience, known, named)
+// A server that the manifest names and whose program is not on PATH fails, and the job continues.
+func TestANamedServerFailsIfItsProgramIsMissing(t *testing.T) {
+	named := serverFor("named", ".txt")
+	named.Process.Command[0] = "missing"
+	w := open(t, patience, named)
 	if got := w.write("a.txt", "ERROR one\n"); len(got.Files)+len(got.Notes) > 0 {
 		t.Errorf("got %+v", got)
 	}

@@ -19,8 +19,7 @@ func (x *extensions) openLanguages(ctx context.Context) {
 	}
 	profile := x.job.AgentProfile()
 	x.languages = extension.NewLanguages(ctx, extension.LanguageConfig{
-		LSP: *j.Plan.LSP, Root: x.site.Space.Root(), Version: j.run.version, Sandbox: string(j.opts.Level),
-		Found: confinement.FindsProgram(j.opts.Getenv, j.opts.Level, x.site.Space.Dir()),
+		LSP: confinement.FoundServers(*j.Plan.LSP, j.opts.Getenv, j.opts.Level, x.site.Space.Dir()), Root: x.site.Space.Root(), Version: j.run.version, Sandbox: string(j.opts.Level),
 		Launch: func(ctx context.Context, s tasks.LanguageServer) (func(context.Context) (*proc.Service, error), func() error, error) {
 			g, err := x.site.Ground(confinement.LanguageProfile(profile, s))
 			if err != nil {

@@ -188,14 +188,19 @@ func (g *Env) open(s tasks.Process) error {
 	return nil
 }
 
-// FindsProgram returns whether a program is on the PATH of commands in a workspace.
-func FindsProgram(getenv func(string) string, level sandbox.Level, workspace string) func(string) bool {
+// FoundServers returns the language servers of a plan that are used in a workspace: of those that are known, the ones whose program
+// is on the PATH of commands.
+func FoundServers(of tasks.LSP, getenv func(string) string, level sandbox.Level, workspace string) tasks.LSP {
 	env, g := proc.ChildEnv(getenv, nil), Env{Level: level, Dirs: Dirs{Workspace: workspace}}
-	return func(program string) bool {
+	of.Servers = slices.DeleteFunc(slices.Clone(of.Servers), func(s tasks.LanguageServer) bool {
+		if !s.IfFound {
+			return false
+		}
 		found := errors.New("not looked for")
-		err := g.Look(func() { _, found = proc.Look(program, env) })
-		return errors.Join(err, found) == nil
-	}
+		err := g.Look(func() { _, found = proc.Look(s.Process.Command[0], env) })
+		return errors.Join(err, found) != nil
+	})
+	return of
 }
 
 // Look calls a function that looks for files with the rights of commands.

@@ -139,3 +139,17 @@ func TestHiddenPrograms(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestKnownServersOnPathAndNamedServersAreUsed(t *testing.T) {
+	server := func(name, program string, known bool) tasks.LanguageServer {
+		return tasks.LanguageServer{Name: name, IfFound: known, Process: tasks.Process{Command: []string{program}}}
+	}
+	given := tasks.LSP{Servers: []tasks.LanguageServer{server("found", "sh", true), server("missing", "no-such-program", true), server("named", "no-such-program", false)}}
+	var used []string
+	for _, s := range FoundServers(given, os.Getenv, sandbox.Outside, t.TempDir()).Servers {
+		used = append(used, s.Name)
+	}
+	if !slices.Equal(used, []string{"found", "named"}) || len(given.Servers) != 3 {
+		t.Errorf("used %q of %d", used, len(given.Servers))
+	}
+}

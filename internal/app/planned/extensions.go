@@ -54,11 +54,8 @@ func Extensions(plan *tasks.Plan, getenv func(string) string) []Extension {
 		}
 	}
 	if plan.LSP != nil {
-		found := confinement.FindsProgram(getenv, sandbox.None, "")
-		for _, s := range plan.LSP.Servers {
-			if !s.IfFound || found(s.Process.Command[0]) {
-				add("lsp", s.Name, s.Process.Command, true)
-			}
+		for _, s := range confinement.FoundServers(*plan.LSP, getenv, sandbox.None, "").Servers {
+			add("lsp", s.Name, s.Process.Command, true)
 		}
 	}
 	for _, h := range plan.Hooks {

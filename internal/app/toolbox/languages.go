@@ -32,7 +32,7 @@ func serveLanguages(ctx context.Context, w world.World, o load.ProfileOptions, m
 		return nil, err
 	}
 	started := extension.NewLanguages(ctx, extension.LanguageConfig{
-		LSP: *set.plan.LSP, Root: env.Workspace.Root(), Version: w.Version, Sandbox: string(g.Level), Found: confinement.FindsProgram(w.Getenv, g.Level, g.Workspace),
+		LSP: confinement.FoundServers(*set.plan.LSP, w.Getenv, g.Level, g.Workspace), Root: env.Workspace.Root(), Version: w.Version, Sandbox: string(g.Level),
 		Launch: func(ctx context.Context, s tasks.LanguageServer) (func(context.Context) (*proc.Service, error), func() error, error) {
 			own := g
 			own.Profile = confinement.LanguageProfile(g.Profile, s)
