@@ -43,3 +43,11 @@ func list(items ...string) *yaml.Node {
 func sequence(items ...*yaml.Node) *yaml.Node {
 	return &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Content: items}
 }
+
+func keys(m mapping) []string {
+	var names []string
+	for i := 0; i < len(m.node.Content); i += 2 {
+		names = append(names, m.node.Content[i].Value)
+	}
+	return names
+}
