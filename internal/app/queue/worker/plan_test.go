@@ -240,3 +240,64 @@ func TestPoliciesOfBothMachinesBoundAQueuedPlan(t *testing.T) {
 		}
 	}
 }
+
+func TestPlansThatWereUsedLastStay(t *testing.T) {
+	t.Parallel()
+	s := queuetest.Start(t)
+	k := testWorker(t, s)
+	now := time.Unix(2e9, 0)
+	k.world.Now = func() time.Time {
+		now = now.Add(time.Second)
+		return now
+	}
+	accept := func(id string) {
+		t.Helper()
+		if err := k.accept(t.Context(), store(t, s, id, map[string]string{"/a/m.yaml": "x"}, queued.Options{})); err == nil {
+			t.Fatal("an invalid manifest is accepted")
+		}
+	}
+	for i := range mostPlans + 1 { // besides the one that is accepted now
+		accept("r" + strconv.Itoa(i))
+	}
+	accept("r0")
+	for _, id := range []string{"new1", "new2"} {
+		accept(id)
+	}
+	if k.plans["r0"] == nil || k.plans["r1"] != nil || k.plans["new2"] == nil || k.refused["r1"] != "" {
+		t.Errorf("r0 %t, r1 %t", k.plans["r0"] != nil, k.plans["r1"] != nil)
+	}
+}
+
+func TestAPlanWhoseInputsAreMissingIsLoadedAgain(t *testing.T) {
+	t.Parallel()
+	s := queuetest.Start(t)
+	k := testWorker(t, s)
+	r := store(t, s, "r", map[string]string{"/a/m.yaml": "x"}, queued.Options{})
+	there := r.Files
+	r.Files = []queue.File{{Path: "/a/m.yaml", Mode: 0o644, SHA256: queue.HashOf([]byte("never stored"))}}
+	if err := k.accept(t.Context(), r); err == nil || !strings.Contains(err.Error(), "read /a/m.yaml: ") || len(k.plans) > 0 || len(k.refused) > 0 {
+		t.Errorf("%v, %d plans, refused %q", err, len(k.plans), k.refused)
+	}
+	left := filepath.Join(k.inputs("r"), "a", "left")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(left), 0o700), os.WriteFile(left, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	r.Files = there
+	if err := k.accept(t.Context(), r); err == nil || k.refused["r"] == "" {
+		t.Errorf("the stored one: %v, refused %q", err, k.refused)
+	}
+	if _, err := os.Stat(left); err == nil {
+		t.Error("a file of another attempt is an input")
+	}
+}
+
+func TestTextsForOthersHaveNoSecretsOfThePlan(t *testing.T) {
+	t.Parallel()
+	k, _, _ := idle(t)
+	k.world.Getenv = func(name string) string { return map[string]string{"DEPLOY": "deploy-secret-1"}[name] }
+	plan := &tasks.Plan{Jobs: []tasks.Job{{SetupEnv: []string{"DEPLOY"}}}}
+	k.plans = map[string]*queuedPlan{"r": {plan: plan, loaded: true}}
+	if text := k.public(claimOf("r", "a"), errors.New("push: deploy-secret-1 is refused")).Error(); strings.Contains(text, "deploy-secret-1") || !strings.HasSuffix(text, " is refused") {
+		t.Error(text)
+	}
+}

@@ -356,3 +356,18 @@ func TestFilesOfAnEarlierDeliveryAreRestoredUnlessTheJobMakesItsOwn(t *testing.T
 		t.Error("a line that is no event is no error")
 	}
 }
+
+func TestAResultThatCannotBeStoredIsReported(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	r := s.submit(1, "  - {id: a, prompt: Add a notice.}\n")
+	k, claim := s.claimed()
+	claim.Abandon()
+	k.finish(t.Context(), claim, time.Now(), event.JobEnd{Outcome: event.Passed}, nil)
+	if log := s.log.String(); !strings.Contains(log, "result of a of run "+r.ID+" not stored: ") || strings.Contains(log, "passed a") {
+		t.Errorf("log %s", log)
+	}
+	if _, found, err := s.queue.Result(t.Context(), r.ID, claim.Job.Key); found || err != nil {
+		t.Errorf("it is stored, %v", err)
+	}
+}
