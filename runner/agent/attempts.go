@@ -200,7 +200,7 @@ func (w *work) try(ctx context.Context, main *open, text string) (failed string,
 // without a call, and nothing else reads or changes files, or shows them to the user later.
 func needsNoFiles(w *work) bool {
 	s := w.site
-	return !s.Complete() && !s.InPlace && w.sessions.totals().Calls == 0 && alone(w) &&
+	return !s.Complete() && !s.InPlace && w.sessions.totals().Calls == 0 && w.extensions.none() &&
 		w.job.Start.Onto.Commit == "" && !w.job.opts.Keep
 }
 

@@ -69,7 +69,7 @@ func (w *work) resume() (*continuation, error) {
 			}
 			continued = (&continuation{state: state}).continued()
 		}
-		w.endLost(id, past.Sessions[id], state, continued)
+		w.job.endLost(id, past.Sessions[id], state, continued)
 		if totals, ended = past.Sessions[id].Totals(); w.unfinished[file] != nil { // with the lost turns
 			w.unfinished[file].totals, w.unfinished[file].ended = totals, ended
 		}
@@ -111,15 +111,15 @@ func (w *work) firstTurn(s sessionSpec, from *continuation) int {
 
 // endLost ends the turns of a session that a kill interrupted, except the one that is
 // continued: with the usage of their response if it was saved, otherwise with an estimate.
-func (w *work) endLost(id string, past *history.Session, state *journal.State, continued int) {
+func (j *Job) endLost(id string, past *history.Session, state *journal.State, continued int) {
 	for _, number := range past.Lost(continued) {
 		end := LostTurn(past.Started(number))
 		if r := responseOf(state, number); r != nil {
 			end.Model, end.Finish, end.Usage, end.CostUSD, end.Lost, end.ElapsedMS = r.Model, r.Finish, r.Usage, r.CostUSD, r.Lost, r.ElapsedMS
 		}
 		ended := event.Event{Type: event.TurnEnded, Session: id, Turn: &end}
-		w.job.History.Add(ended)
-		w.job.Emit(ended)
+		j.History.Add(ended)
+		j.Emit(ended)
 	}
 }
 

@@ -95,3 +95,9 @@ func (x *extensions) close() {
 		x.job.Warn(fmt.Sprintf("clean up after the extensions: %v", err))
 	}
 }
+
+// none reports whether only calls and commands of the job can change its files: it has no extensions,
+// language servers and hooks.
+func (x *extensions) none() bool {
+	return x.set == nil && x.languages == nil && x.site.Hooks == nil
+}

@@ -46,7 +46,7 @@ func (r *reviews) sessionSpec() sessionSpec {
 func (r *reviews) open(ctx context.Context, from *continuation) (*open, error) {
 	w, s := r.work, r.sessionSpec()
 	o := &open{spec: s, last: session.End{Code: event.CodePanic}} // if it does not return
-	notices := opened.Notices{Retry: func(n event.Retry) { w.retried(o, n) }, Pause: func() func() { return w.job.TimeLimit.Pause() }}
+	notices := opened.Notices{Retry: func(n event.Retry) { w.job.retried(o, n) }, Pause: func() func() { return w.job.TimeLimit.Pause() }}
 	var err error
 	if o.talk, err = w.job.run.equipment.OpenModel(s.task, s.child(), notices); err != nil {
 		return nil, err

@@ -54,7 +54,7 @@ func (s *saver) changed(ctx context.Context) (state.Saved, error) {
 	w := s.work
 	files, only := w.tree.Written()
 	w.site.Diff.Written(files)
-	if !only || !alone(w) {
+	if !only || !w.extensions.none() {
 		s.ran = true
 		return w.site.Save(ctx)
 	}
@@ -95,17 +95,11 @@ func (s *saver) found(ctx context.Context) *changes.Found {
 	return w.site.Diff.FoundIn(changes, s.last.Left)
 }
 
-// alone reports whether only calls and commands of a job can change its files: it has no extensions,
-// language servers and hooks.
-func alone(w *work) bool {
-	return w.extensions.set == nil && w.extensions.languages == nil && w.site.Hooks == nil
-}
-
 // foundBy returns what a job changed at the end of an attempt: it is searched for once, for all checks
 // and the commit, if nothing can change files meanwhile.
 func foundBy(ctx context.Context, w *work) (*changes.Found, error) {
 	f, err := w.site.Diff.Find(ctx)
-	if err == nil && alone(w) {
+	if err == nil && w.extensions.none() {
 		w.site.Diff.Keep(f)
 	}
 	return f, err
@@ -115,7 +109,7 @@ func foundBy(ctx context.Context, w *work) (*changes.Found, error) {
 // and nothing else runs in it, that is nothing: what differs from the start was changed by
 // somebody else meanwhile, in the user's own tree by the user, and is not the job's.
 func noteFound(ctx context.Context, w *work) {
-	if !w.job.OnlyCalls() || !alone(w) {
+	if !w.job.OnlyCalls() || !w.extensions.none() {
 		return
 	}
 	if w.sessions.totals().Calls == 0 {

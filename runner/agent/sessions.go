@@ -198,7 +198,7 @@ func sessionFailed(err error) *ending.Stop {
 // new session.
 func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuation) (*open, error) {
 	o := &open{spec: s, last: session.End{Code: event.CodePanic}} // if it does not return
-	notices := opened.Notices{Retry: func(r event.Retry) { w.retried(o, r) }, Pause: func() func() { return w.job.TimeLimit.Pause() }}
+	notices := opened.Notices{Retry: func(r event.Retry) { w.job.retried(o, r) }, Pause: func() func() { return w.job.TimeLimit.Pause() }}
 	var err error
 	if o.talk, err = w.job.run.equipment.OpenModel(s.task, s.child(), notices); err != nil {
 		return nil, errModel{err}
@@ -326,11 +326,11 @@ func (j *Job) openTranscript(name string) (*os.File, error) {
 	return f, nil
 }
 
-func (w *work) retried(o *open, r event.Retry) {
+func (j *Job) retried(o *open, r event.Retry) {
 	if o.Session != nil {
 		r.Turn = o.Turn()
 	}
-	w.job.Emit(event.Event{Type: event.RequestRetried, Session: w.job.SessionID(o.spec.name), Retry: &r})
+	j.Emit(event.Event{Type: event.RequestRetried, Session: j.SessionID(o.spec.name), Retry: &r})
 }
 
 // maxExcess is the number of consecutive commands that can end above the disk limit before
