@@ -2,6 +2,7 @@ package step
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -105,9 +106,7 @@ func TestWriteAccessDecidesWhoseEventsStartARun(t *testing.T) {
 				"GITHUB_ACTIONS": "true", "GITHUB_API_URL": api, "GITHUB_REPOSITORY": "acme/api", "GITHUB_TOKEN": "t0", "INPUT_PROMPT": "Look.",
 				"GITHUB_EVENT_NAME": c.event, "GITHUB_EVENT_PATH": file(t, c.payload),
 			}
-			for name, value := range c.inputs {
-				env[name] = value
-			}
+			maps.Copy(env, c.inputs)
 			s := New(world.World{Getenv: func(name string) string { return env[name] }})
 			in, err := action.Read(s.Getenv)
 			if err != nil {

@@ -63,8 +63,8 @@ func (f workflow) is(t *testing.T, log, output, summary string) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	outputs, _ := os.ReadFile(f.output) //nolint:errcheck // without one it contains nothing
-	page, _ := os.ReadFile(f.summary)   //nolint:errcheck // likewise
+	outputs, _ := os.ReadFile(f.output) // without one it contains nothing
+	page, _ := os.ReadFile(f.summary)
 	for name, c := range map[string]struct{ got, want string }{"log": {f.log.String(), log}, "output": {string(outputs), output}, "summary": {string(page), summary}} {
 		if !strings.Contains(c.got, c.want) || c.want == "" && c.got != "" {
 			t.Errorf("the %s is %q, want %q", name, c.got, c.want)

@@ -348,7 +348,7 @@ func TestFilesOfAnEarlierDeliveryAreRestoredUnlessTheJobMakesItsOwn(t *testing.T
 	} {
 		f := keeper(claim)
 		feed(f, c.events...)
-		if text, _ := os.ReadFile(filepath.Join(f.dir, patch)); string(text) != c.want { //nolint:errcheck // it may be missing
+		if text, _ := os.ReadFile(filepath.Join(f.dir, patch)); string(text) != c.want { // it may be missing
 			t.Errorf("%s: %q, want %q", name, text, c.want)
 		}
 	}
