@@ -10,8 +10,8 @@ import (
 )
 
 // checkpoint returns the function that saves the worktree after a turn of a session. The calls of a child belong to a
-// call of the job's own session: its turns are complete without a state, which there is none of while several children run, and if
-// it can't be saved. The save after the turn of the job's own session reports that.
+// call of the job's own session: its turns are complete without a state. While several children run, none is saved, and a fault is reported
+// by the save after the turn of the job's own session.
 func (w *work) checkpoint(s sessionSpec) func(context.Context) (tree string, complete bool) {
 	if s.parent != "" {
 		return func(ctx context.Context) (string, bool) {
