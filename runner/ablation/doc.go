@@ -5,5 +5,6 @@
 // that failed, or none. The order of trials follows from the change and the earlier results only, so that the same results
 // lead to the same verdicts, whatever runs concurrently and however often the search was interrupted.
 //
-// It runs nothing, and knows neither work trees nor jobs.
+// It reads and writes the files of a directory ([ContentIn], [Tree.WriteTo]), but runs nothing there, and knows neither
+// repositories nor jobs.
 package ablation

@@ -3,13 +3,10 @@ package site
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"syscall"
 
 	"github.com/millhand/millhand/internal/ecosystem"
 	"github.com/millhand/millhand/internal/files/owner"
@@ -92,43 +89,7 @@ func (t *TrialTree) Close() error { return errors.Join(t.close(), sharedfile.Rem
 
 // Base returns what a path is in the base. It can only be asked before the first trial.
 func (t *TrialTree) Base(name string) (ablation.Content, error) {
-	return ContentIn(t.at.Tree.Root(), name)
-}
-
-// ContentIn returns what a path is in a directory.
-func ContentIn(dir, name string) (c ablation.Content, err error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return c, err
-	}
-	defer root.Close()
-	return contentOf(root, name)
-}
-
-func contentOf(root *os.Root, name string) (c ablation.Content, err error) {
-	info, err := root.Lstat(filepath.FromSlash(name))
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return c, nil
-	}
-	if err != nil {
-		return c, err
-	}
-	switch mode := info.Mode(); {
-	case mode.IsRegular():
-		if c.Mode = ablation.Regular; mode&0o100 != 0 {
-			c.Mode = ablation.Executable
-		}
-		c.Data, err = root.ReadFile(filepath.FromSlash(name))
-	case mode&fs.ModeSymlink != 0:
-		var target string
-		c.Mode = ablation.Symlink
-		target, err = root.Readlink(filepath.FromSlash(name))
-		c.Data = []byte(target)
-	case mode.IsDir(): // what was there is in it
-	default:
-		err = errors.New(name + " is neither a file nor a symlink")
-	}
-	return c, err
+	return ablation.ContentIn(t.at.Tree.Root(), name)
 }
 
 // Try runs verify commands on files of the change, beside the unchanged ones, and returns the names of those that failed: the
@@ -230,46 +191,10 @@ func (t *TrialTree) forget(res commands.Ran) {
 	}
 }
 
-// write makes files what they are in a trial. No process uses the tree meanwhile.
+// write makes files what they are in a trial.
 func (t *TrialTree) write(tree ablation.Tree) error {
-	root, err := os.OpenRoot(t.at.Tree.Root())
-	if err != nil {
+	if err := tree.WriteTo(t.at.Tree.Root()); err != nil {
 		return err
-	}
-	defer root.Close()
-	tree = slices.Clone(tree)
-	slices.SortStableFunc(tree, func(a, b ablation.Entry) int { // a file that is removed can be in the way of a directory
-		return min(len(a.Mode), 1) - min(len(b.Mode), 1)
-	})
-	for _, e := range tree {
-		if err := writeEntry(root, e); err != nil {
-			return err
-		}
 	}
 	return owner.AllAs(t.dir, t.at.Tree.Root())
-}
-
-// writeEntry writes one file unless it is as it has to be.
-func writeEntry(root *os.Root, e ablation.Entry) error {
-	name := filepath.FromSlash(e.Path)
-	if now, err := contentOf(root, e.Path); err == nil && now.Mode == e.Mode && slices.Equal(now.Data, e.Data) {
-		return nil
-	}
-	if err := root.RemoveAll(name); err != nil {
-		return err
-	}
-	switch e.Mode {
-	case ablation.Absent:
-		for dir := filepath.Dir(name); dir != "." && root.Remove(dir) == nil; dir = filepath.Dir(dir) { // git has no empty directories
-		}
-		return nil
-	case ablation.Symlink:
-		return errors.Join(root.MkdirAll(filepath.Dir(name), 0o777), root.Symlink(string(e.Data), name))
-	case ablation.Regular, ablation.Executable:
-	}
-	mode := fs.FileMode(0o666)
-	if e.Mode == ablation.Executable {
-		mode = 0o777
-	}
-	return errors.Join(root.MkdirAll(filepath.Dir(name), 0o777), root.WriteFile(name, e.Data, mode))
 }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/millhand/millhand/runner/ablation"
@@ -127,39 +126,5 @@ func TestATrialTreeThatCantBeOpened(t *testing.T) {
 	}
 	if exists(filepath.Join(s.opts.Work, "trials", "a", "1")) {
 		t.Error("it is left")
-	}
-}
-
-func TestContentOfPaths(t *testing.T) {
-	dir := t.TempDir()
-	writeFile(t, filepath.Join(dir, "d", "f"), "x\n")
-	if err := os.WriteFile(filepath.Join(dir, "run"), nil, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("nowhere", filepath.Join(dir, "l")); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for name, c := range map[string]ablation.Content{
-		"d/f":   {Mode: ablation.Regular, Data: []byte("x\n")},
-		"run":   {Mode: ablation.Executable, Data: []byte{}},
-		"l":     {Mode: ablation.Symlink, Data: []byte("nowhere")},
-		"d":     {},
-		"none":  {},
-		"d/f/x": {},
-	} {
-		got, err := ContentIn(dir, name)
-		if err != nil {
-			t.Error(err)
-		}
-		want(t, name, c, got)
-	}
-	if _, err := ContentIn(dir, "fifo"); err == nil || err.Error() != "fifo is neither a file nor a symlink" {
-		t.Errorf("a pipe: %v", err)
-	}
-	if _, err := ContentIn(filepath.Join(dir, "none"), "a"); err == nil {
-		t.Error("a directory that does not exist has content")
 	}
 }

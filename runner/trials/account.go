@@ -107,7 +107,7 @@ func (a *account) read(ctx context.Context, s *site.Site, cs *state.ChangeSet) (
 		if f.Before, err = t.Base(c.Path); err != nil {
 			return nil, err
 		}
-		if f.After, err = site.ContentIn(s.Tree.Root(), c.Path); err != nil {
+		if f.After, err = ablation.ContentIn(s.Tree.Root(), c.Path); err != nil {
 			return nil, err
 		}
 		if size += len(f.Before.Data) + len(f.After.Data); size > maxBytes {
