@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/millhand/millhand/internal/event"
@@ -12,15 +13,16 @@ import (
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/runner/changes"
 	"github.com/millhand/millhand/runner/commands"
 	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/tasks"
 )
 
-// checkout is a fresh checkout of the commit that a job would make now, for one verify
-// command.
+// checkout is a fresh checkout of a commit, with sandboxes for the commands there.
 type checkout struct {
+	of    *Site
 	at    Workdir
 	box   *confinement.Confinement
 	setup *confinement.Confinement // of setup commands; often box
@@ -38,12 +40,12 @@ func (r Verifier) inClean(ctx context.Context, v tasks.Verify) (res commands.Ran
 		return res, err
 	}
 	dir := filepath.Join(j.opts.Work, "clean", j.Spec.ID)
-	c := &checkout{}
+	c := &checkout{of: s}
 	defer func() {
 		err = errors.Join(err, c.close(), sharedfile.RemoveAll(dir), restore())
 		res.ElapsedMS = j.opts.Now().Sub(began).Milliseconds()
 	}()
-	err = r.checkOut(ctx, c, dir)
+	err = r.checkOutCommit(ctx, c, dir)
 	if refused := (*gitdir.UnsupportedError)(nil); errors.As(err, &refused) {
 		text := j.opts.Redact.Held(refused.Error())
 		return commands.Ran{Verify: event.Verify{ExitCode: -1, Tail: text}, Output: text, Line: text}, nil
@@ -61,9 +63,9 @@ func (r Verifier) inClean(ctx context.Context, v tasks.Verify) (res commands.Ran
 	return c.at.command(ctx, c.box, v.Run, v.Time)
 }
 
-// checkOut checks out the commit that the job would make now, and creates the sandbox for
-// the commands there, which can't access the job's workspace.
-func (r Verifier) checkOut(ctx context.Context, c *checkout, dir string) error {
+// checkOutCommit checks out the commit that the job would make now, and creates the sandbox for
+// the commands there.
+func (r Verifier) checkOutCommit(ctx context.Context, c *checkout, dir string) error {
 	s := r.Site
 	j := s.job
 	f, err := s.Diff.Find(ctx)
@@ -75,31 +77,51 @@ func (r Verifier) checkOut(ctx context.Context, c *checkout, dir string) error {
 		message = j.Message(s.Base, "", "")
 	}
 	author, committer := j.Signatures()
-	repo, err := s.Tree.CheckOut(ctx, dir, f.Changes, gitops.CommitOptions{Parent: s.Base, Message: message, Author: author, Committer: committer})
-	if err != nil {
-		return err
-	}
-	if err := owner.AllAs(s.Space.Dir(), dir); err != nil {
-		return err
-	}
-	c.at = Workdir{job: j, Origin: repo, WorkTree: changes.WorkTree{Tree: repo, InPlace: true}, Below: s.Below, beside: s.beside}
-	if c.at.Space, err = workspace.Open(filepath.Join(repo.Root(), filepath.FromSlash(s.Below))); err != nil {
+	if err := c.checkOut(ctx, dir, f.Changes, gitops.CommitOptions{Parent: s.Base, Message: message, Author: author, Committer: committer}); err != nil {
 		return err
 	}
 	g, err := c.at.Ground(j.Spec.Profile)
 	if err != nil {
 		return err
 	}
-	g.Tell = j.Reaching(g.Tell)
-	g.Readable, g.Caches = s.Tree.Git.Objects.Dirs(), dir+".caches"
+	g.Tell, g.Caches = j.Reaching(g.Tell), dir+".caches"
+	return c.confine(ctx, g)
+}
+
+// checkOut makes a checkout of a commit, and opens the workspace in it.
+func (c *checkout) checkOut(ctx context.Context, dir string, cs *state.ChangeSet, opts gitops.CommitOptions) error {
+	s := c.of
+	repo, err := s.Tree.CheckOut(ctx, dir, cs, opts)
+	if err != nil {
+		return err
+	}
+	below := filepath.Join(repo.Root(), filepath.FromSlash(s.Below))
+	if err := os.MkdirAll(below, 0o777); err != nil { // the change may add the workspace, or remove all of its files
+		return err
+	}
+	if err := owner.AllAs(s.Space.Dir(), dir); err != nil {
+		return err
+	}
+	c.at = Workdir{job: s.job, Origin: repo, WorkTree: changes.WorkTree{Tree: repo, InPlace: true}, Below: s.Below, beside: s.beside}
+	c.at.Space, err = workspace.Open(below)
+	return err
+}
+
+// confine creates the sandboxes of a checkout, which can't access the job's workspace.
+func (c *checkout) confine(ctx context.Context, g confinement.Env) (err error) {
+	s := c.of
+	g.Readable = s.Tree.Git.Objects.Dirs()
 	if s.Sandboxes.Own != nil {
 		g.Modules = s.Sandboxes.Own.Modules // the change could name others
 	}
-	if c.box, err = confinement.Open(ctx, g); err != nil || len(j.Spec.Setup) == 0 {
-		c.setup = c.box
+	if c.box, err = confinement.Open(ctx, g); err != nil {
 		return err
 	}
-	c.setup, err = Setup{Workdir: &c.at, Within: c.box}.confine(ctx, g, "it runs code of the agent's change")
+	if c.setup = c.box; len(s.job.Spec.Setup) > 0 {
+		if c.setup, err = (Setup{Workdir: &c.at, Within: c.box}).confine(ctx, g, "it runs code of the agent's change"); err != nil {
+			c.setup = c.box
+		}
+	}
 	return err
 }
 

@@ -1,6 +1,6 @@
 // Package site prepares where a job works, and runs the commands of its manifest there: the linked worktree or the
 // user's own tree, the sandboxes of commands, setup, the baseline, verify, hooks, the states of the tree that are saved,
-// and clean checkouts for verify and for trials ([TrialTree]). [Job.Prepare] returns a [Site], which a job uses until
+// and clean checkouts for verify and of the base ([BaseCheckout]). [Job.Prepare] returns a [Site], which a job uses until
 // [Site.Release].
 //
 // It runs no session and calls no model, but ends a session whose time or job has ended, by its context. It does not

@@ -104,7 +104,7 @@ func (a *account) read(ctx context.Context, s *site.Site, cs *state.ChangeSet) (
 	size := 0
 	for _, c := range cs.Changes {
 		f := ablation.File{Path: c.Path}
-		if f.Before, err = t.Base(c.Path); err != nil {
+		if f.Before, err = t.base(c.Path); err != nil {
 			return nil, err
 		}
 		if f.After, err = ablation.ContentIn(s.Tree.Root(), c.Path); err != nil {

@@ -27,7 +27,7 @@ type trial struct {
 // outcome is the end of a trial.
 type outcome struct {
 	key    string
-	tree   *site.TrialTree
+	tree   *workTree
 	failed []string
 	took   time.Duration
 	err    error // the context ended, or the machine could not run it
@@ -56,7 +56,7 @@ type runner struct {
 	known   Results
 	running map[string]context.CancelFunc
 	done    chan outcome
-	idle    []*site.TrialTree
+	idle    []*workTree
 	opened  int
 	runs    int
 	err     error // why no more trials can run; the context's if that ended
@@ -132,7 +132,7 @@ func (r *runner) start(t trial) {
 	r.running[t.key] = cancel
 	go func() {
 		began := r.job.Now()
-		failed, err := tree.Try(ctx, t.tree, t.verify, t.check)
+		failed, err := tree.try(ctx, t.tree, t.verify, t.check)
 		r.done <- outcome{t.key, tree, failed, r.job.Now().Sub(began), err}
 	}()
 }
@@ -157,18 +157,18 @@ func (r *runner) finish(o outcome) {
 }
 
 // tree returns a checkout that is idle, or makes one.
-func (r *runner) tree(ctx context.Context) (*site.TrialTree, error) {
+func (r *runner) tree(ctx context.Context) (*workTree, error) {
 	if n := len(r.idle); n > 0 {
 		t := r.idle[n-1]
 		r.idle = r.idle[:n-1]
 		return t, nil
 	}
 	r.opened++
-	return (site.Verifier{Site: r.site}).OpenTrialTree(ctx, r.opened)
+	return open(ctx, r.site, r.job.Spec.Setup, r.opened)
 }
 
 // give makes a checkout idle.
-func (r *runner) give(t *site.TrialTree) { r.idle = append(r.idle, t) }
+func (r *runner) give(t *workTree) { r.idle = append(r.idle, t) }
 
 // close ends all trials, and removes the checkouts.
 func (r *runner) close() error {

@@ -29,7 +29,7 @@ func writers() map[string]string {
 		"runner/runhooks.go":                "the workspace of a hook, below that directory",
 		"runner/savedjob/publish.go":        "a copy of a patch, below that directory",
 		"runner/confinement/privatedirs.go": "copies of private directories of a job, below that directory",
-		"runner/site/trialtree.go":          "a checkout of a job, beneath its os.Root",
+		"runner/site/cleancheckout.go":      "a checkout of a job, beneath its os.Root",
 		"runner/agent/script.go":            "the script of a task, below that directory",
 		"tasks/queue.go":                    "the directory of a worker, and inputs beneath its os.Root",
 		"internal/sandbox":                  "devices, and files of cgroups",

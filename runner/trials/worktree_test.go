@@ -1,4 +1,4 @@
-package site
+package trials
 
 import (
 	"context"
@@ -9,32 +9,25 @@ import (
 	"testing"
 
 	"github.com/millhand/millhand/runner/ablation"
-	"github.com/millhand/millhand/tasks"
 )
-
-func entry(path string, mode ablation.Mode, data string) ablation.Entry {
-	return ablation.Entry{Path: path, Content: ablation.Content{Mode: mode, Data: []byte(data)}}
-}
 
 // Trials run on the base with files of the change. Setup runs once for them, and again for files that name
 // dependencies; nothing that a trial leaves is in the next one.
 func TestTrialsRunOnFilesOfTheChange(t *testing.T) {
-	s := setUp(t)
-	s.commit(map[string]string{"a": "one\n", "gone/x": "x\n", "file/in": "x\n", "package.json": "{}\n"})
+	s := setUp(t, map[string]string{"a": "one\n", "gone/x": "x\n", "file/in": "x\n", "package.json": "{}\n"})
 	log := filepath.Join(t.TempDir(), "setups")
-	spec := s.job("a")
-	spec.Setup = []string{"echo >>" + log + "; ! grep broken package.json", "cp package.json installed; echo >$TMPDIR/of-setup"}
-	spec.Verify = verify(
+	spec := s.job(
 		"test ! -e left && test ! -e $TMPDIR/left && test -e $TMPDIR/of-setup || exit 9; echo >left; echo >$TMPDIR/left; grep two a",
 		"test -x run && test \"$(readlink l)\" = a && test ! -e gone && test -f file && test -e installed; seq 5000 | grep -v x; test -x run",
 		"grep -q new installed && test \"$GOFLAGS\" = \" -count=1\"",
 	)
-	p := s.prepared(s.begin(&tasks.Plan{}, spec))
-	trial, err := Verifier{Site: p}.OpenTrialTree(t.Context(), 3)
+	spec.Setup = []string{"echo >>" + log + "; ! grep broken package.json", "cp package.json installed; echo >$TMPDIR/of-setup"}
+	j, p := s.open(spec)
+	trial, err := open(t.Context(), p, spec.Setup, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if at, err := trial.Base("a"); err != nil || at.Mode != ablation.Regular || string(at.Data) != "one\n" {
+	if at, err := trial.base("a"); err != nil || at.Mode != ablation.Regular || string(at.Data) != "one\n" {
 		t.Errorf("in the base: %+v, %v", at, err)
 	}
 	change := ablation.Tree{
@@ -57,22 +50,22 @@ func TestTrialsRunOnFilesOfTheChange(t *testing.T) {
 		{"the same again", broken, true, spec.Setup[:1], 4},
 		{"all again", change, true, nil, 5},
 	} {
-		failed, err := trial.Try(t.Context(), c.tree, spec.Verify, c.all)
+		failed, err := trial.try(t.Context(), c.tree, spec.Verify, c.all)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
 		want(t, c.name, c.failed, failed)
-		want(t, c.name+": setups", c.setups, strings.Count(read(t, log), "\n"))
+		want(t, c.name+": setups", c.setups, lines(log))
 	}
 	if exists(filepath.Join(p.Tree.Root(), "installed")) || exists(filepath.Join(s.opts.Work, "tmp", "a", "of-setup")) {
 		t.Error("a trial reaches the workspace of the job")
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if failed, err := trial.Try(ended, change, spec.Verify, true); !errors.Is(err, context.Canceled) || failed != nil {
+	if failed, err := trial.try(ended, change, spec.Verify, true); !errors.Is(err, context.Canceled) || failed != nil {
 		t.Errorf("a trial that was ended: %v, %v", failed, err)
 	}
-	if outputs, err := os.ReadDir(p.job.Outputs().Path()); err != nil || len(outputs) > 0 {
+	if outputs, err := os.ReadDir(j.Outputs().Path()); err != nil || len(outputs) > 0 {
 		t.Errorf("outputs left: %v, %v", outputs, err)
 	}
 	if err := trial.Close(); err != nil {
@@ -85,16 +78,13 @@ func TestTrialsRunOnFilesOfTheChange(t *testing.T) {
 
 // A workspace that the change adds is not in the base, and what an earlier attempt left is removed.
 func TestATrialTreeOfADirectoryOfARepository(t *testing.T) {
-	s := setUp(t)
-	s.commit(map[string]string{"web/b": "b\n"})
-	spec := s.job("a")
+	s := setUp(t, map[string]string{"web/b": "b\n"})
+	spec := s.job("test \"$(basename $PWD)\" = added && test -e new")
 	spec.Repo.Dir = filepath.Join(s.repo, "web")
-	spec.Verify = verify("test \"$(basename $PWD)\" = web && test -e new")
-	p := s.prepared(s.begin(&tasks.Plan{}, spec))
+	_, p := s.open(spec)
 	p.Below = "added"
-	spec.Verify[0].Run = "test \"$(basename $PWD)\" = added && test -e new"
 	writeFile(t, filepath.Join(s.opts.Work, "trials", "a", "1", "tree", "earlier"), "x\n")
-	trial, err := Verifier{Site: p}.OpenTrialTree(t.Context(), 1)
+	trial, err := open(t.Context(), p, nil, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +96,7 @@ func TestATrialTreeOfADirectoryOfARepository(t *testing.T) {
 	if exists(filepath.Join(s.opts.Work, "trials", "a", "1", "tree", "earlier")) {
 		t.Error("a file of an earlier attempt is left")
 	}
-	failed, err := trial.Try(t.Context(), ablation.Tree{entry("added/new", ablation.Regular, "x\n")}, spec.Verify, true)
+	failed, err := trial.try(t.Context(), ablation.Tree{entry("added/new", ablation.Regular, "x\n")}, spec.Verify, true)
 	if err != nil || len(failed) > 0 {
 		t.Errorf("failed %v, %v", failed, err)
 	}
@@ -114,17 +104,23 @@ func TestATrialTreeOfADirectoryOfARepository(t *testing.T) {
 
 // A trial that can't be prepared leaves nothing.
 func TestATrialTreeThatCantBeOpened(t *testing.T) {
-	s := setUp(t)
-	spec := s.job("a")
+	s := setUp(t, nil)
+	spec := s.job()
 	spec.Setup = []string{"true"}
-	p := s.prepared(s.begin(&tasks.Plan{}, spec))
+	_, p := s.open(spec)
 	if err := os.RemoveAll(filepath.Join(s.repo, ".git", "objects")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (Verifier{Site: p}).OpenTrialTree(t.Context(), 1); err == nil {
+	if _, err := open(t.Context(), p, spec.Setup, 1); err == nil {
 		t.Error("it was opened without the objects of the repository")
 	}
 	if exists(filepath.Join(s.opts.Work, "trials", "a", "1")) {
 		t.Error("it is left")
 	}
+}
+
+// lines counts the lines of a file.
+func lines(name string) int {
+	data, _ := os.ReadFile(name)
+	return strings.Count(string(data), "\n")
 }
