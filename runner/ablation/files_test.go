@@ -59,10 +59,15 @@ func TestFilesBecomeThoseOfATree(t *testing.T) {
 		t.Fatal(err)
 	}
 	tree := Tree{
-		{"dir/in", Content{Mode: Regular, Data: []byte("now below\n")}}, {"dir", Content{}},
-		{"file", Content{Mode: Regular, Data: []byte("now a file\n")}}, {"file/in", Content{}},
-		{"same", Content{Mode: Regular, Data: []byte("x\n")}}, {"edited", Content{Mode: Symlink, Data: []byte("same")}},
-		{"gone/deep/x", Content{}}, {"beside/x", Content{}}, {"run", Content{Mode: Executable, Data: []byte("x\n")}},
+		{"dir/in", Content{Mode: Regular, Data: []byte("now below\n")}},
+		{"dir", Content{}},
+		{"file", Content{Mode: Regular, Data: []byte("now a file\n")}},
+		{"file/in", Content{}},
+		{"same", Content{Mode: Regular, Data: []byte("x\n")}},
+		{"edited", Content{Mode: Symlink, Data: []byte("same")}},
+		{"gone/deep/x", Content{}},
+		{"beside/x", Content{}},
+		{"run", Content{Mode: Executable, Data: []byte("x\n")}},
 	}
 	if err := tree.WriteTo(dir); err != nil {
 		t.Fatal(err)
