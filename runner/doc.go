@@ -2,7 +2,7 @@
 // budget is used; [Run] then runs each job in phases (prepare,
 // setup, baseline, session, disk, changes, commit, publish), several jobs in parallel,
 // within the run's budget, and reports everything that happens as events. [Revert] and [Rebase] change a job
-// of a saved run without a session.
+// of a saved run without a session. What is done with a job of an earlier run is decided in package history.
 //
 // A job's phases pass values to each other: prepare returns a [site.Site] (the workspace and its sandbox), the
 // session phase a result, and package delivery saves the changes of the site as a patch, a commit and a push, and makes what

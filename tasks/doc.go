@@ -7,6 +7,6 @@
 //
 // What a manifest defines for all jobs (agents, providers, the search,
 // custom tools, directories of skills) holds for the jobs of all manifests that are
-// loaded together. Which keys and addresses the environment gives a provider, and how the
+// loaded together. A plan also has the policies that it was checked against, and the prices of models. Which keys and addresses the environment gives a provider, and how the
 // agents that are built in speak, is left to others.
 package tasks

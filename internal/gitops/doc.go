@@ -1,7 +1,7 @@
 // Package gitops implements the repository operations of a run: it opens repositories, creates and removes linked
 // worktrees, and commits what a job changed. Package state measures the changes, content reads files as git stores them,
 // store writes objects, objectdb reads them, gitdir reads and writes the git directory (package sharedfile its single
-// files), and remote mirrors, fetches and pushes.
+// files), and remote, which is not used here, mirrors, fetches and pushes. [CopyDirectory] copies a directory without git.
 //
 // The git program runs here only in worktrees and private checkouts in which no agent has worked, with hooks, filters
 // and transports switched off: to make them, to merge a job's commits into a new base ([Merge]) and to apply a saved

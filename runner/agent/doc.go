@@ -6,5 +6,6 @@
 //
 // It changes files of the site only by tools and scripts, by restoring an earlier state, and by merging the job's
 // commits into a new base, and commits nothing: it examines the changes after an attempt, to return what is wrong with
-// them to the model. What the sessions of all jobs share is a [Run].
+// them to the model. What the sessions of all jobs share is a [Run], and models come through
+// its [Equipment].
 package agent

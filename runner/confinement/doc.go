@@ -5,6 +5,6 @@
 // (hooks, MCP servers, language servers, the host of tool files) in sandboxes of their own.
 //
 // It knows what a plan states of commands and processes (package tasks) and the profile (package permission), but neither
-// running jobs nor sessions: who runs which command, when, and what its failure means, is decided by package runner. It
-// decides nothing about calls; package permission does.
+// running jobs nor sessions: who runs which command, when, and what its failure means, is decided by its callers. What setup
+// commands may reach besides is a [Setup]. It decides nothing about calls; package permission does.
 package confinement

@@ -2,9 +2,10 @@
 //
 // [Past] and [Facts] are a fold of events, and nothing else. [Decide] combines them with the order
 // of a command, once: the [Intent] of a job is one of the verbs that continue a run, and [Job]
-// answers the question that each phase has. Resuming a job that was killed in a follow-up prompt
+// answers the question that each phase has. [Publishable] is another fold, of what can be published
+// later. Resuming a job that was killed in a follow-up prompt
 // or a rebase is that prompt or rebase again.
 //
 // It reads no files and knows neither repositories nor the phases of a job: it returns values,
-// and package runner acts on them.
+// and the phases act on them (packages preflight, site, agent and trials).
 package history

@@ -4,6 +4,6 @@
 // edit rules and limits after an attempt, and package savedjob those of the profile and of secrets again when it
 // publishes later.
 //
-// It knows no running jobs and emits no events; it has the reasons to end a job by a rule ([OutOfScope], [Protected]).
+// It reads commits and files of a repository and changes none, knows no running jobs and emits no events; it has the reasons to end a job by a rule ([OutOfScope], [Protected]).
 // Package delivery applies the rules and commits; package runner ends the job. It pushes nothing; package publish does.
 package landing

@@ -3,7 +3,8 @@
 // description later (package pulls). Where a forge shall sign the commit, it is created by the forge's API, compared
 // with the original, and put on the local branch ([Signing]). [Requests] makes the changes of a forge that an agent has
 // requested and the task allows. A missing fork is created when the commit is pushed. The package decides neither what
-// is committed nor whether to publish: a run publishes its jobs with it, and so does "millhand publish" later.
+// is committed nor whether to publish: a run publishes its jobs with it (package delivery), and so does
+// "millhand publish" later (package savedjob).
 //
 // Each push, pull request, comment and request is announced by an event before it happens, and reported by another one.
 // Comments on lines are only reported, with the comment, and [Annotate] emits no event.

@@ -4,8 +4,9 @@
 // [Site.Release].
 //
 // It runs no session and calls no model, but ends a session whose time or job has ended, by its context. It does not
-// decide what becomes of the changes: it measures them, and has the message and signature of a commit. If the job has
+// decide what becomes of the changes: it measures them, and has the message, author and committer of a commit. If the job has
 // read untrusted content (package untrusted), it closes the network of its commands and limits what is published, as the
 // task states ([Job.LimitPublishing]). It reads from a forge only the issue or pull request that the prompt has as
-// context ([Job.ContextText]). What all jobs of a run share is a [Run].
+// context ([Job.ContextText]). [Options] are those of the run,
+// also for the phases after this one; what its sites share is a [Run].
 package site

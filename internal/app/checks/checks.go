@@ -1,5 +1,5 @@
-// Package checks checks what a run needs before its repositories: the plan, policies, models, tools, keys and the mode
-// of the sandbox. Commands that validate or queue a plan make the same checks, except those for which something is not
+// Package checks checks what a run needs before its repositories: the plan, policies and their examples, models, tools,
+// keys, the limits of the machine and the mode of the sandbox. Commands that validate or queue a plan make the same checks, except those for which something is not
 // on their machine ([Here]). It also selects the jobs of the next wave of a rollout. [Run] loads the plan as well.
 // Package repos opens the signing key for it. [Checked.Confine] chooses the level of the sandbox while the caller checks
 // the repositories. Forges are asked only for lists of repositories (package load) and for the pull requests of a

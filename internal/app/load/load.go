@@ -1,6 +1,7 @@
 // Package load makes the plan of a command line: it reads manifests or a prompt, the policies that apply, and the
 // lists of repositories, which it asks forges for. It gives the reader of manifests what follows from this
-// process: variables, standard input and known prices. It checks no repository, opens no model and runs nothing.
+// process: variables, standard input and known prices. It also has the ids of new runs ([NewRunID])
+// and their time limit ([Timed]). It checks no repository, opens no model and runs nothing.
 package load
 
 import (

@@ -1,6 +1,7 @@
 // Package models opens the models that the jobs of a plan call: the provider's wire
-// with wrappers for rate limits, prices, retries, fallback and recording. It also
-// computes their maximum cost. It sends no requests itself.
+// with wrappers for rate limits, prices, retries, fallback and recording, with keys and logins of clouds, and models
+// that are scripts or recordings. It also computes their maximum cost, and lists the known models ([NewCatalog]). It
+// sends no requests itself.
 package models
 
 import (

@@ -1,5 +1,6 @@
 // Package queue distributes the jobs of runs over machines, with NATS JetStream. It knows
-// jobs, their logs, results, budgets and leases, but not how a job is run.
+// jobs, their input files, logs, results, budgets and leases, the workers, and how long a provider is left alone, but not
+// how a job is run.
 //
 // The engine delivers a job at least once. Three things make its effects happen once:
 //

@@ -1,5 +1,6 @@
 // Package runs starts runs and continues them: [Run] has package checks make the plan, and [Start] accepts one that its
-// caller has checked. Both reserve money of daily budgets (package days), check the repositories (package repos), open
+// caller has checked. [Run] also resumes one, for which package history decides what is done with each job, and [Compare]
+// refuses a plan that is another one. Both reserve money of daily budgets (package days), check the repositories (package repos), open
 // the report directory, let the runner execute the plan with its log and telemetry, write reports and evidence, add to
 // the run's pull requests what its jobs have in common (package pulls), and print the result (package result). It
 // schedules no jobs.

@@ -10,6 +10,6 @@
 // it is complete and its checksum was found right; objects that a mirror has
 // are not hashed again later.
 //
-// The package does not push tags or delete branches, and does not read ssh's
-// configuration.
+// The package does not push tags, deletes a branch only at the commit that the caller expects it to be at, gets
+// credentials from its caller ([Auth]), and does not read ssh's configuration.
 package remote

@@ -3,5 +3,5 @@
 // repository ([Checkpoints]), which can be restored. A [Reader] reads all of it.
 //
 // It makes no commits, branches and worktrees, does not follow renames, and leaves submodules as they are.
-// What a commit can't have is in the list [ChangeSet.Refused].
+// What a commit can't have is in the list [ChangeSet.Refused]. A state in which a file has a known secret is not saved.
 package state

@@ -1,6 +1,8 @@
 // Package worker claims jobs of a queue (package queue), loads their plan from the files that were queued, checks it (package checks), and
-// runs each as a plan with one job (package runs), whose events are also stored on the server. It decides neither which jobs there
-// are nor how a job is run.
+// runs each as a plan with one job (package runs), whose events are also stored on the server. It ends jobs unrun that
+// need one that has not passed, are too late, or were delivered too often; a later delivery starts a job again, or pushes the commit that it
+// has made (package history). The jobs of one worker share rate limits and connections. It decides neither which jobs
+// there are nor how one is run.
 package worker
 
 import (
