@@ -7,7 +7,6 @@ import (
 	"io"
 	"path/filepath"
 
-	"github.com/millhand/millhand/internal/app/ci"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/app/invocation"
@@ -18,15 +17,12 @@ import (
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/printable"
-	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/runner/savedsession"
-	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -130,47 +126,14 @@ func revert(ctx context.Context, w world.World, r savedrun.Reopened, o invocatio
 		return done, fault.New(event.ExitUsage, "%s; nothing was changed", known.Text(err.Error()))
 	}
 	defer ready.Close()
-	trees := ready.Trees(only)
-	savedrun.Prove(r.Out, plan.Evidence, key)
-	if err := r.Out.Begin(r.Past.Run.ID, level, trees, 1); err != nil {
-		return done, fault.Wrap(event.ExitUsage, err)
-	}
-	repos.Sweep(ctx, w, r.Out, ready, true)
-	events, fold := r.Out.Log(), &report.Fold{}
-	if _, err := r.Out.Events(fold.Emit); err != nil {
-		return done, fault.Wrap(event.ExitUsage, err)
-	}
-	stream := event.NewStream(w.Now, events, fold, savedrun.Warnings{To: w.Err})
-	stream.Continue(r.Past.Last.Seq)
-	emit := event.Redacted(known.JSON, stream.Emit)
-	broken := func() error { return errors.Join(events.Err(), stream.Err()) }
-	done, err = runner.Revert(ctx, plan, runner.Options{
-		About: runner.About{Version: w.Version, StartedBy: ci.StartedBy(w.Getenv), Invocation: o.Invocation, Head: events.Head}, Broken: broken,
-		Options: site.Options{
-			RunID:     r.Past.Run.ID,
-			Dir:       r.Out.Files(),
-			Work:      r.Out.Work(),
-			Trees:     site.Trees{Left: r.Out.Leave, Discard: r.Out.Discard},
-			Private:   r.Out.Private(o.Plan.In(w), trees),
-			Git:       w.GitEnv(),
-			Preflight: ready,
-			Level:     level,
-			Sandbox:   state,
-			System:    sandbox.NewPrivate(w.System...),
-			Getenv:    w.Getenv,
-			Redact:    known,
-			Now:       w.Now,
-			Emit:      emit,
-			History:   to,
-		},
+	rewriting := runs.Rewriting{Run: r, Options: o, Job: only, Ready: ready, Level: level, State: state, Known: known, History: to}
+	err = rewriting.Do(ctx, w, func(ctx context.Context, opts runner.Options) (err error) {
+		if done, err = runner.Revert(ctx, plan, opts); err != nil {
+			return fault.New(event.ExitPublish, "revert job %s: %s", to.Only(), known.Text(err.Error()))
+		}
+		return nil
 	})
-	if unwritten := r.Out.Finish(ctx, emit, events, fold, broken); unwritten != nil {
-		return done, fault.Wrap(event.ExitInternal, errors.Join(err, unwritten))
-	}
-	if err != nil {
-		return done, fault.New(event.ExitPublish, "revert job %s: %s", to.Only(), known.Text(err.Error()))
-	}
-	return done, nil
+	return done, err
 }
 
 // maxReverted is the maximum number of files that are printed.

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/app/checks"
-	"github.com/millhand/millhand/internal/app/ci"
 	"github.com/millhand/millhand/internal/app/follow"
 	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/app/invocation"
@@ -20,14 +19,11 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/internal/sandbox"
-	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/runner/publish"
 	"github.com/millhand/millhand/runner/savedsession"
-	"github.com/millhand/millhand/runner/site"
 )
 
 // stop leaves the pull request to people.
@@ -206,50 +202,10 @@ func (p *followed) rebaseWithoutModel(ctx context.Context) (done runner.Rebased,
 	if err != nil {
 		return done, err
 	}
-	if err := savedrun.ProveAgain(ctx, p.World, r.Out, r.Past.Run); err != nil {
-		return done, err
-	}
-	trees := ready.Trees(only)
-	if err := r.Out.Begin(r.Past.Run.ID, level, trees, 1); err != nil {
-		return done, err
-	}
-	for _, secret := range ready.Secrets() {
-		known.Hold(secret)
-	}
-	repos.Sweep(ctx, p.World, r.Out, ready, true)
-	events, fold := r.Out.Log(), &report.Fold{}
-	if _, err := r.Out.Events(fold.Emit); err != nil {
-		return done, err
-	}
-	stream := event.NewStream(p.World.Now, events, fold, savedrun.Warnings{To: p.World.Err})
-	stream.Continue(r.Past.Last.Seq)
-	began := false
-	emit := event.Redacted(known.JSON, func(e event.Event) { began = true; stream.Emit(e) })
-	broken := func() error { return errors.Join(events.Err(), stream.Err()) }
-	done, err = runner.Rebase(ctx, c.Plan, runner.Options{
-		About: runner.About{Version: p.World.Version, StartedBy: ci.StartedBy(p.World.Getenv), Invocation: o.Invocation}, Broken: broken,
-		Options: site.Options{
-			RunID:     r.Past.Run.ID,
-			Dir:       r.Out.Files(),
-			Work:      r.Out.Work(),
-			Trees:     site.Trees{Left: r.Out.Leave, Discard: r.Out.Discard},
-			Private:   r.Out.Private(o.Plan.In(p.World), trees),
-			Git:       p.World.GitEnv(),
-			Preflight: ready,
-			Level:     level,
-			Sandbox:   state,
-			System:    sandbox.NewPrivate(p.World.System...),
-			Getenv:    p.World.Getenv,
-			Redact:    known,
-			Now:       p.World.Now,
-			Emit:      emit,
-			History:   rebased,
-		},
+	rewriting := runs.Rewriting{Run: r, Options: o, Job: only, Ready: ready, Level: level, State: state, Known: known, History: rebased}
+	err = rewriting.Do(ctx, p.World, func(ctx context.Context, opts runner.Options) (err error) {
+		done, err = runner.Rebase(ctx, c.Plan, opts)
+		return err
 	})
-	if began {
-		if unwritten := r.Out.Finish(ctx, emit, events, fold, broken); unwritten != nil {
-			return done, errors.Join(err, unwritten)
-		}
-	}
 	return done, err
 }
