@@ -54,40 +54,18 @@ type Work struct {
 	RunURL string                  // of the run in CI; "" outside of CI
 }
 
-// FindChanges determines the changes of the job and saves them as a patch.
+// FindChanges measures the changes of the job, and refuses those that break a rule. They are saved as a patch before
+// that: a job that is refused loses nothing.
 func (d *Delivery) FindChanges(ctx context.Context) *ending.Stop {
-	f, err := d.Site.Diff.Find(ctx)
-	if err == nil {
-		err = d.warnOutsideWorkspace(ctx)
+	found, end := d.measure(ctx)
+	if end != nil {
+		return end
 	}
-	if err != nil {
-		return ending.OfGit(ctx, "find the job's changes", err)
-	}
-	cs, left := f.Changes, f.Ignored
-	d.Changes, d.LeftOut = cs, f.LeftOut
-	measured := make([]event.Change, 0, len(cs.Changes))
-	for _, c := range cs.Changes {
-		measured = append(measured, event.Change{Path: c.Path, Kind: string(c.Kind), Added: c.Added, Removed: c.Removed})
-	}
-	d.Job.Emit(event.Event{Type: event.ChangesFound, Changes: measured, LeftOut: changes.SummarizeLeft(d.LeftOut)})
-	for _, refused := range cs.Refused {
-		d.Job.Warn(fmt.Sprintf("%s can't be committed: %s", refused.Path, refused.Reason))
-	}
-	d.warnMixedCommit(cs)
-	for _, text := range changes.TrackedAmong(d.LeftOut) {
-		d.Job.Warn(text)
-	}
-	var paths []string // ignored files that the job changed
-	var unlisted error
-	if left != nil {
-		if paths, unlisted = d.Site.NoteIgnored(ctx, left); unlisted != nil {
-			d.Job.Warn(unlisted.Error())
+	cs := d.Changes
+	if len(cs.Changes) == 0 {
+		if end := d.barred(ctx, found); end != nil {
+			return end
 		}
-	}
-	if text := d.Site.Warning(); text != "" {
-		d.Job.Warn(text)
-	}
-	if len(measured) == 0 {
 		if end := d.forgotten(); end != nil {
 			return end
 		}
@@ -109,13 +87,7 @@ func (d *Delivery) FindChanges(ctx context.Context) *ending.Stop {
 	if end := d.leaked(leaks); end != nil {
 		return end
 	}
-	if unlisted != nil {
-		return ending.OfGit(ctx, "find the ignored files that the job changed", unlisted)
-	}
-	for _, c := range cs.Changes {
-		paths = append(paths, c.Path)
-	}
-	if end := landing.Protected(landing.Edits{Profile: d.Job.Spec.Profile, Root: d.Site.Tree.Root(), Below: d.Site.Below}.Barred(paths)); end != nil {
+	if end := d.barred(ctx, found); end != nil {
 		return end
 	}
 	if end := d.unpermitted(cs); end != nil {
@@ -126,6 +98,60 @@ func (d *Delivery) FindChanges(ctx context.Context) *ending.Stop {
 		return ending.OfGit(ctx, "compare the job's changes with the limits of change", err)
 	}
 	return landing.OutOfScope(over)
+}
+
+// ignored are the files that git ignores and the job changed, or why they are not known.
+type ignored struct {
+	paths []string
+	err   error
+}
+
+// measure reports what the job changed, and warns of what is in no commit.
+func (d *Delivery) measure(ctx context.Context) (found ignored, end *ending.Stop) {
+	f, err := d.Site.Diff.Find(ctx)
+	if err == nil {
+		err = d.warnOutsideWorkspace(ctx)
+	}
+	if err != nil {
+		return found, ending.OfGit(ctx, "find the job's changes", err)
+	}
+	d.Changes, d.LeftOut = f.Changes, f.LeftOut
+	measured := make([]event.Change, 0, len(d.Changes.Changes))
+	for _, c := range d.Changes.Changes {
+		measured = append(measured, event.Change{Path: c.Path, Kind: string(c.Kind), Added: c.Added, Removed: c.Removed})
+	}
+	d.Job.Emit(event.Event{Type: event.ChangesFound, Changes: measured, LeftOut: changes.SummarizeLeft(d.LeftOut)})
+	for _, refused := range d.Changes.Refused {
+		d.Job.Warn(fmt.Sprintf("%s can't be committed: %s", refused.Path, refused.Reason))
+	}
+	d.warnMixedCommit(d.Changes)
+	for _, text := range changes.TrackedAmong(d.LeftOut) {
+		d.Job.Warn(text)
+	}
+	if f.Ignored != nil {
+		if found.paths, found.err = d.Site.NoteIgnored(ctx, f.Ignored); found.err != nil {
+			d.Job.Warn(found.err.Error())
+		}
+	}
+	if text := d.Site.Warning(); text != "" {
+		d.Job.Warn(text)
+	}
+	return found, nil
+}
+
+// barred returns the stop of a job that changed a path that a rule denies, also one that git ignores.
+func (d *Delivery) barred(ctx context.Context, found ignored) *ending.Stop {
+	if found.err != nil {
+		return ending.OfGit(ctx, "find the ignored files that the job changed", found.err)
+	}
+	paths := found.paths
+	for _, c := range d.Changes.Changes {
+		paths = append(paths, c.Path)
+	}
+	if len(paths) == 0 { // there may be no tree
+		return nil
+	}
+	return landing.Protected(landing.Edits{Profile: d.Job.Spec.Profile, Root: d.Site.Tree.Root(), Below: d.Site.Below}.Barred(paths))
 }
 
 // warnOutsideWorkspace warns of changes in a job's worktree outside of the workspace, which

@@ -27,6 +27,22 @@ func TestAChangeThatARuleDeniesIsNotCommitted(t *testing.T) {
 	}
 }
 
+// A rule also holds for a file that git ignores, if nothing else was changed.
+func TestARuleDeniesAnIgnoredFile(t *testing.T) {
+	s := setUp(t)
+	writeFile(t, filepath.Join(s.repo, ".git", "info", "exclude"), "*.env\n")
+	spec := protecting(s.job("a"), "*.env")
+	spec.Commit = nil
+	d := s.delivery(&tasks.Plan{}, spec, nil)
+	if end := d.Site.BeforeAgent(t.Context()); end != nil {
+		t.Fatalf("%+v", end)
+	}
+	writeFile(t, filepath.Join(s.repo, "prod.env"), "x\n")
+	if end := d.FindChanges(t.Context()); end == nil || end.Code != event.CodeProtected || !strings.Contains(end.Detail, "prod.env, by rule") {
+		t.Errorf("%+v", end)
+	}
+}
+
 // protecting returns a job with protected paths.
 func protecting(j tasks.Job, globs ...string) tasks.Job {
 	for _, g := range globs {
