@@ -55,7 +55,7 @@ func startWith(t *testing.T, runtime string, files map[string]string, entries ..
 		Start: func(ctx context.Context) (*proc.Service, error) {
 			return proc.StartService(ctx, proc.Command{Args: Command(runtime, out), Dir: dir, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}})
 		},
-		Load: load, CallTimeout: 3 * time.Second, HookTimeout: 2 * time.Second, Now: time.Now,
+		Load: load, CallTimeout: 10 * time.Minute, HookTimeout: 10 * time.Minute, Now: time.Now,
 	})
 	if err != nil {
 		t.Fatalf("%v: %s", err, h.Info().Stderr)
@@ -172,7 +172,7 @@ func TestHostsThatHangOrEnd(t *testing.T) {
 		{"count_exits", "it exited with code 3", 3},
 		{"count_five", "has ended 4 times in this job", 3},
 	} {
-		h.config.CallTimeout = time.Minute
+		h.config.CallTimeout = 10 * time.Minute
 		if strings.Contains(tt.err, "timed out") {
 			h.config.CallTimeout = 300 * time.Millisecond
 		}
@@ -250,7 +250,7 @@ func TestExportsOfPlugins(t *testing.T) {
 func logged(t *testing.T, h *Host, text string) {
 	t.Helper()
 	for began := time.Now(); !strings.Contains(h.Info().Stderr, text); time.Sleep(time.Millisecond) {
-		if time.Since(began) > 10*time.Second {
+		if time.Since(began) > 5*time.Minute {
 			t.Fatalf("%q is not in %q", text, h.Info().Stderr)
 		}
 	}
@@ -301,7 +301,7 @@ func TestPlugins(t *testing.T) {
 	if _, err := h.Before(ctx, c); !errors.As(err, new(*Fault)) {
 		t.Errorf("a hook that hangs: %v", err)
 	}
-	h.config.HookTimeout = time.Minute
+	h.config.HookTimeout = 10 * time.Minute
 	h.Pause()
 	if res, err := call(t, h, "events", `{}`); err != nil || res.Output != "" || h.Info().Restarts != 1 { // that of the hook that hung
 		t.Errorf("after a pause: %+v, %v, %+v", res, err, h.Info())
