@@ -27,6 +27,7 @@ type Claims struct {
 	yielded   map[string]time.Time          // by class: when the worker last left its jobs to others
 	asked     time.Time                     // of Lacks: when it asked the server
 	waiting   []string                      // of Lacks: its last result
+	late      bool                          // the server has not responded to a request for a job in time
 }
 
 // Claims returns the claims of a worker with an id. has are the variables of its
@@ -154,6 +155,7 @@ func (c *Claims) tryClass(ctx context.Context, class string, fetch func() (jetst
 			if err := batch.Error(); err != nil && !errors.Is(err, nats.ErrTimeout) {
 				return nil, err
 			}
+			c.late = c.late || c.q.now().Sub(before) >= time.Second // it responds after a quarter of a second without a job
 			return nil, nil
 		}
 		claim, err := c.q.claim(ctx, msg, c, before)
@@ -203,6 +205,26 @@ func (c *Claims) missing(requires [][]string) string {
 		}
 	}
 	return strings.Join(lacks, ", ")
+}
+
+// Wait reports whether the server has jobs that this worker may claim. Next also returns none when the server responds late;
+// then it may have delivered a job to nobody, which is delivered again after the lease.
+func (c *Claims) Wait(ctx context.Context) (bool, error) {
+	if err := c.refresh(ctx); err != nil {
+		return false, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, connectTime)
+	defer cancel()
+	for class, consumer := range c.consumers {
+		if c.lacks[class] != "" || c.q.now().Sub(c.yielded[class]) < yieldEvery {
+			continue
+		}
+		info, err := consumer.Info(ctx)
+		if err == nil && (info.NumPending > 0 || c.late && info.NumAckPending > 0) || err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
 // Lacks lists what variables the worker lacks for jobs that wait, or did a moment ago.

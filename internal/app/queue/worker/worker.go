@@ -138,7 +138,8 @@ func (k *worker) loop(ctx context.Context) error {
 			return nil
 		}
 		var claim *queue.Claim
-		if wait := k.pause(); wait == 0 {
+		wait := k.pause()
+		if wait == 0 {
 			claim, err = claims.Next(ctx, time.Second)
 			if err != nil && ctx.Err() == nil {
 				return fault.New(event.ExitUnavailable, "claim a job: %w", err)
@@ -152,9 +153,20 @@ func (k *worker) loop(ctx context.Context) error {
 			return nil
 		case claim == nil:
 			<-slots
-			busy := len(slots) > 0
-			if !busy && (k.opts.Drain && k.drained() || k.opts.MaxIdle > 0 && idle() >= k.opts.MaxIdle) {
+			if len(slots) > 0 {
+				continue
+			}
+			if k.opts.MaxIdle > 0 && idle() >= k.opts.MaxIdle {
 				return nil
+			}
+			if k.opts.Drain && k.drained() {
+				more, err := claims.Wait(ctx)
+				if err != nil && ctx.Err() == nil {
+					return fault.New(event.ExitUnavailable, "count the jobs that wait: %w", err)
+				}
+				if !more || wait > 0 {
+					return nil
+				}
 			}
 			continue
 		}
