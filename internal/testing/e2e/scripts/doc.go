@@ -20,6 +20,8 @@
 //	costs DIR MIN MAX   check that a run's cost is in a range
 //	repo DIR            make a directory a git repository and commit its files
 //	exits CODE CMD...   run a command that must exit with this code
+//	limited FIRST MANIFEST REPORT RE CODE CMD...   run a command that reaches the time LIMIT, FIRST or
+//	                    a longer one with which the report matches, and set $LIMIT
 //	hold-stdin CMD...   run a command whose standard input is never closed
 //	waitfor FILE RE     wait until a file matches an expression
 //	gone FILE           check that the process whose id is in a file has ended

@@ -150,7 +150,7 @@ func params(t *testing.T) testscript.Params {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"wire": wire, "cloud-proxy": cloudProxy, "asked": asked, "sent": sent, "repo": repo, "exits": exits, "cp-dir": copyDir, "block": block, "replace": replace,
-			"waitfor": waitFor, "gone": gone, "no-strays": noStrays, "hold-stdin": holdStdin, "glob": glob,
+			"waitfor": waitFor, "limited": limited, "gone": gone, "no-strays": noStrays, "hold-stdin": holdStdin, "glob": glob,
 			"same-trees": sameTrees, "same-reports": sameReports, "same-runs": sameRuns, "jobs": jobFields,
 			"remote": remote, "forget": forget, "git-http": gitHTTP, "ssh-server": serveSSH, "next-push": disturb,
 			"forge": serveForge, "forge-fails": failForge, "forge-repo": changeRepo, "forge-scopes": scopeForge, "forge-set": setForge, "forge-check": checkForge,
@@ -198,16 +198,19 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE CMD...")
 	}
-	code := 0
-	err := ts.Exec(args[1], args[2:]...)
+	if code := exitOf(ts, args[1:]); code != args[0] {
+		ts.Fatalf("exit code %s, want %s", code, args[0])
+	}
+}
+
+// exitOf runs a command and returns its exit code.
+func exitOf(ts *testscript.TestScript, command []string) string {
+	err := ts.Exec(command[0], command[1:]...)
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		code = exit.ExitCode()
-	} else {
-		ts.Check(err)
+		return strconv.Itoa(exit.ExitCode())
 	}
-	if strconv.Itoa(code) != args[0] {
-		ts.Fatalf("exit code %d, want %s", code, args[0])
-	}
+	ts.Check(err)
+	return "0"
 }
 
 // copyDir copies a directory: cp of testscript's own copies only files.
@@ -282,8 +285,8 @@ func withoutWhatDiffers(v any) any {
 	return v
 }
 
-// Patience limits every wait of a script.
-const Patience = time.Minute
+// Patience limits every wait of a script: minutes, because a busy machine is slow.
+const Patience = 5 * time.Minute
 
 // waitFor waits until a file matches a regular expression.
 func waitFor(ts *testscript.TestScript, neg bool, args []string) {
@@ -340,7 +343,7 @@ func noStrays(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // strayPatience is less than what a stray of the scripts would live.
-const strayPatience = 10 * time.Second
+const strayPatience = 5 * time.Minute
 
 // holdStdin runs a command with a pipe as standard input that nobody writes to
 // or closes.
