@@ -112,7 +112,7 @@ func TestRefreshedPricesAreUsed(t *testing.T) {
 	}
 	registry := priceRegistry(t, "2025-01-01")
 	_, text = millhand(0, "models", "openai", "--refresh", "--registry", registry, "--source", registry+"/none")
-	expect(text, "warning: download prices: "+registry+"/none: 404 Not Found; models that the first source lacks keep no price")
+	expect(text, "warning: download prices: "+registry+"/none: 404 Not Found; prices that only this source has are not updated")
 	_, text = millhand(0, "models", "openai", "--refresh", "--registry", registry, "--source", registry+"/api.json")
 	expect(text, registry+"/api.json, 2027-02-28, prices only from there: 1 model")
 	if notes := plan("5", "openai/gpt-99"); notes != "" {

@@ -30,14 +30,17 @@ func Saved(w world.World) *prices.Table {
 	if path == "" {
 		return prices.BuiltIn()
 	}
-	table := prices.BuiltIn()
-	if text, err := os.ReadFile(path); err == nil { // else nothing was saved
-		table = prices.Newest(string(text))
-	}
+	table := released(path)
 	if text, err := os.ReadFile(listedPrices(path)); err == nil {
 		table, _ = table.WithListed(string(text)) // without it if it can't be read
 	}
 	return table
+}
+
+// released returns the newer one of the built-in table and the one that is saved at path, if any.
+func released(path string) *prices.Table {
+	text, _ := os.ReadFile(path) // none may be saved
+	return prices.Newest(string(text))
 }
 
 // listedPrices is the file of the prices that the second source lists, beside the saved table.
@@ -55,26 +58,37 @@ func cachedPrices(w world.World) string {
 }
 
 // Refresh downloads the dataset of prices, and saves it if it is newer than the table
-// in use; and the second source's list, "" for none, whose failure is only a warning.
+// in use; and the second source's list, "" for none, whose failure is only a warning. It is second, because
+// a server that does not respond may use all the time.
 func Refresh(ctx context.Context, w world.World, registry, source string) error {
 	path := cachedPrices(w)
 	if path == "" {
 		return fault.New(event.ExitUsage, "save prices: no cache directory: set HOME or MILLHAND_CACHE_DIR")
 	}
-	ctx, cancel := context.WithTimeout(ctx, refreshTime)
+	limited, cancel := context.WithTimeout(ctx, refreshTime)
 	defer cancel()
 	client := &http.Client{Transport: &http.Transport{Proxy: w.Proxy}}
-	if source != "" {
-		if err := refreshListed(ctx, w, client, source, listedPrices(path)); err != nil {
-			fmt.Fprintln(w.Err, printable.Text("warning: "+err.Error()+"; models that the first source lacks keep no price"))
-		}
+	err := refreshReleased(limited, w, client, registry, path)
+	if source == "" || limited.Err() != nil {
+		return err
 	}
+	switch failed := refreshListed(limited, w, client, source, path); {
+	case ctx.Err() != nil:
+		return fault.Wrap(event.ExitUnavailable, context.Cause(ctx))
+	case failed != nil:
+		fmt.Fprintln(w.Err, printable.Text("warning: "+failed.Error()+"; prices that only this source has are not updated"))
+	}
+	return err
+}
+
+// refreshReleased downloads the dataset of prices and saves it if it is newer.
+func refreshReleased(ctx context.Context, w world.World, client *http.Client, registry, path string) error {
 	got, err := dataset.Fetch(ctx, client, registry)
 	if err != nil {
 		return fault.Wrap(event.ExitUnavailable, err)
 	}
-	fmt.Fprintf(w.Err, "genai-prices %s of %s, %s\n", got.Version, got.Date, got.Integrity)
-	if used := Saved(w); got.Date <= used.Date {
+	fmt.Fprintln(w.Err, printable.Line(fmt.Sprintf("genai-prices %s of %s, %s", got.Version, got.Date, got.Integrity), printable.Width))
+	if used := released(path); got.Date <= used.Date {
 		fmt.Fprintf(w.Err, "not newer than the prices in use (%s of %s)\n", used.Version, used.Date)
 		return nil
 	}
@@ -88,20 +102,21 @@ func Refresh(ctx context.Context, w world.World, registry, source string) error 
 	return nil
 }
 
-// refreshListed downloads the list of the second source and saves it.
+// refreshListed downloads the list of the second source and saves it beside the table at path.
 func refreshListed(ctx context.Context, w world.World, client *http.Client, source, path string) error {
 	rows, err := dataset.FetchModelsDev(ctx, client, source, w.Now().UTC().Format(time.DateOnly))
 	if err != nil {
 		return err
 	}
-	table, err := prices.BuiltIn().WithListed(string(rows))
+	without := released(path)
+	table, err := without.WithListed(string(rows))
 	if err != nil {
 		return err
 	}
-	if err := savePrices(path, rows); err != nil {
+	if err := savePrices(listedPrices(path), rows); err != nil {
 		return fmt.Errorf("save prices: %w", err)
 	}
-	fmt.Fprintf(w.Err, "%s, %s, prices only from there: %s\n", printable.Line(source, printable.Width), table.Latest(), figures.Count(len(table.Names())-len(prices.BuiltIn().Names()), "model"))
+	fmt.Fprintf(w.Err, "%s, %s, prices only from there: %s\n", printable.Line(source, printable.Width), table.Latest(), figures.Count(len(table.Names())-len(without.Names()), "model"))
 	return nil
 }
 

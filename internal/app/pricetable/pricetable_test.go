@@ -42,4 +42,10 @@ func TestPricesAreNotSavedInARepository(t *testing.T) {
 	if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
 		t.Errorf("left %v, %v", left, err)
 	}
+	if err := os.WriteFile("listed-prices.txt", []byte("models.dev 2099-01-01\nopenai/theirs 1 1 text 0,0,,,\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if Saved(w).Latest() != prices.BuiltIn().Latest() {
+		t.Error("the prices of a repository are used")
+	}
 }
