@@ -69,27 +69,40 @@ func find(w world.World, in world.Earlier, name, except string) (*savedRuns, err
 }
 
 // add adds the runs in a directory that are of the rollout, and the one that is named,
-// whatever it is.
+// whatever it is. One of these that can't be read is an error: what it did would be done again.
 func (s *savedRuns) add(w world.World, dir, named string) error {
 	list, err := rundir.List(dir, w.Now())
 	if err != nil {
 		return err
 	}
+	if named != "" && !slices.ContainsFunc(list, func(r rundir.Saved) bool { return r.Dir == named }) {
+		return fmt.Errorf("run %s has no events there: continue it with millhand run --resume first", filepath.Base(named))
+	}
 	for _, run := range list {
-		if run.Outcome == rundir.Damaged || s.seen[run.ID] {
+		if s.seen[run.ID] {
 			continue
 		}
+		damaged := run.Outcome == rundir.Damaged
 		started, err := firstRun(run.Dir)
-		if err != nil {
+		switch {
+		case damaged && (run.Dir == named || err == nil && s.has(started)):
+			return fmt.Errorf("run %s is damaged: %s; remove or move %s if its jobs do not count", run.ID, run.Damage, run.Dir)
+		case damaged: // of another rollout, or nobody knows
+		case err != nil:
 			return err
+		case started == nil && run.Dir == named:
+			return fmt.Errorf("run %s has no events", run.ID)
+		case run.Dir == named || s.has(started):
+			s.seen[run.ID] = true
+			s.runs = append(s.runs, run)
 		}
-		if started == nil || run.Dir != named && (started.Rollout == nil || started.Rollout.Name != s.name) {
-			continue
-		}
-		s.seen[run.ID] = true
-		s.runs = append(s.runs, run)
 	}
 	return nil
+}
+
+// has reports whether a run, nil if it has no events yet, is of the rollout.
+func (s *savedRuns) has(run *event.Run) bool {
+	return run != nil && run.Rollout != nil && run.Rollout.Name == s.name
 }
 
 // firstRun returns the first event of a saved run; nil if it has none yet.
