@@ -24,7 +24,7 @@ func planCommand(w world.World) *cli.Command {
 				Name: "shards", Category: option.Outputs, Value: option.Of(&o.Shards, option.AtLeastOne), DefaultText: "one for each job, up to 256",
 				Usage: "Split the plan into `N` shards, for --format github-matrix",
 			},
-			flagOf(invocation.AfterField(&o.After, "Forecast the cost of the jobs that `RUN`, a report directory or id, has not finished (repeatable)")),
+			flagOf(invocation.AfterField(&o.After, "those in .millhand/runs", "Forecast the cost of the jobs that `RUN`, a report directory or id, has not finished (repeatable)")),
 			&cli.BoolFlag{Name: "check", Category: option.Outputs, Destination: &o.Check, Usage: "Fetch remote repositories too, and exit with code 2 if a job would be refused"},
 		),
 		Action: act(o.Parse, checks(func(ctx context.Context) error { return outlook.Show(ctx, w, *o) })),

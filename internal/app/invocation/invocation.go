@@ -81,7 +81,7 @@ func (o *Options) Fields() []option.Field {
 		FailOnField(&o.FailOn, option.Outputs),
 		{Name: "record", Group: option.Outputs, To: &o.Record, Usage: "Record the requests and responses of models in `FILE`, for --model replay:FILE"},
 		{Name: "resume", Group: option.Tasks, To: &o.Resume, Usage: "Continue the unfinished jobs of `RUN`: its report directory or id"},
-		AfterField(&o.After, "Count the jobs of `RUN`, a report directory or id, to the earlier waves of the rollout (repeatable)"),
+		AfterField(&o.After, "those in .millhand/runs and --report-dir", "Count the jobs of `RUN`, a report directory or id, to the earlier waves of the rollout (repeatable)"),
 		{Name: "replay", Group: option.Tasks, To: &o.Replay, Usage: "Replay the models of `RUN` and compare results and patches: its report directory or id"},
 		{Name: "only-failed", Group: option.Tasks, To: &o.OnlyFailed, Usage: "With --resume, start the jobs that did not pass again"},
 		{Name: "accept-changes", Group: option.Tasks, To: &o.AcceptChanges, Usage: "With --resume, leave out the jobs whose tasks have changed"},
@@ -133,7 +133,7 @@ func FailOnField(to *event.FailOn, group string) option.Field {
 	}
 }
 
-// AfterField is the option that names runs of earlier waves.
-func AfterField(to *[]string, usage string) option.Field {
-	return option.Field{Name: "after", Group: option.Tasks, To: (*option.Texts)(to), Default: "those in .millhand/runs and --report-dir", Usage: usage}
+// AfterField is the option that names runs of earlier waves, in addition to those that are found.
+func AfterField(to *[]string, found, usage string) option.Field {
+	return option.Field{Name: "after", Group: option.Tasks, To: (*option.Texts)(to), Default: found, Usage: usage}
 }

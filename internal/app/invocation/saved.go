@@ -40,13 +40,16 @@ func Resumed(o Options, run *event.Run) (Options, error) {
 	}
 	own := *New()
 	args, _, err := option.Read(own.Fields(), run.Invocation.Args)
-	if len(o.Plan.Manifests) == 0 { // before Parse looks for a manifest that no argument names
+	switch {
+	case len(o.Plan.Manifests) > 0 && own.Prompt.Text != nil:
+		return o, fmt.Errorf("the run has a prompt (-p) and accepts no manifest, got %q", o.Plan.Manifests[0])
+	case len(o.Plan.Manifests) > 0:
+		args = o.Plan.Manifests
+	default: // before Parse looks for a manifest that no argument names
 		own.Plan.Dir = run.Invocation.Dir
 		if _, err := os.Stat(own.Plan.Dir); err != nil {
 			return o, fmt.Errorf("the directory that the run was started in: %w; name its manifests: millhand run MANIFEST... --resume RUN", err)
 		}
-	} else if own.Prompt.Text == nil {
-		args = o.Plan.Manifests
 	}
 	if err == nil {
 		err = own.Parse(args)
@@ -68,9 +71,6 @@ func Resumed(o Options, run *event.Run) (Options, error) {
 	}
 	if o.Plan.MaxCost > 0 {
 		own.Plan.MaxCost = o.Plan.MaxCost
-	}
-	if len(o.Plan.Manifests) > 0 {
-		own.Plan.Manifests = o.Plan.Manifests
 	}
 	return own, nil
 }
