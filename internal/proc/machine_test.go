@@ -59,7 +59,7 @@ func TestAStartIsTriedAgain(t *testing.T) {
 				return os.StartProcess("/bin/true", args, &os.ProcAttr{Files: files[:], Sys: &syscall.SysProcAttr{Setpgid: true}})
 			},
 			Kill:  func() {},
-			Ended: func() (int, syscall.Signal, error) { return 0, 0, nil },
+			Ended: func() (Result, error) { return Result{}, nil },
 		}, nil
 	}})
 	if err != nil || res.ExitCode != 0 || tries != 3 {

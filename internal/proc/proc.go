@@ -49,9 +49,8 @@ type Confined struct {
 	// Start starts it, with standard input, output and error, as the leader of a new process
 	// group. The process has ended when all of its descendants have.
 	Start func(files [3]*os.File) (*os.Process, error)
-	Kill  func()                                           // kills it and all its descendants
-	Ended func() (code int, sig syscall.Signal, err error) // called after the process was waited for; returns how the command ended
-	Note  func() string                                    // called after Ended, or after Start has failed; see Result; nil for none
+	Kill  func()                 // kills it and all its descendants
+	Ended func() (Result, error) // called after the process was waited for; returns how the command ended
 }
 
 // Result describes how a command ended.
@@ -121,13 +120,11 @@ func run(ctx context.Context, c Command, started func()) (Result, error) {
 		res.Signal = ws.Signal()
 	}
 	if c.Confine != nil {
-		code, sig, err := inside.Ended()
-		if inside.Note != nil {
-			res.Note = inside.Note()
-		}
+		end, err := inside.Ended()
+		res.Note = end.Note
 		switch {
 		case err == nil:
-			res.ExitCode, res.Signal = code, sig
+			res.ExitCode, res.Signal = end.ExitCode, end.Signal
 		case ctx.Err() == nil && !timedOut && besideErr == nil:
 			return res, OfStart(fmt.Errorf("run %s: %w", c.Args[0], err))
 		default: // killed before it could report more
@@ -252,9 +249,6 @@ func startConfined(c Command, out *os.File) (*os.Process, *Confined, error) {
 		leader, err = inside.Start([3]*os.File{in, cmp.Or(c.Stdout, out), cmp.Or(c.Stderr, out)})
 	}
 	if err != nil {
-		if inside.Note != nil {
-			inside.Note()
-		}
 		return nil, nil, fmt.Errorf("start %s in its sandbox: %w", c.Args[0], err)
 	}
 	return leader, inside, nil

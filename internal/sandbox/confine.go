@@ -4,7 +4,6 @@ package sandbox
 
 import (
 	"errors"
-	"syscall"
 
 	"github.com/millhand/millhand/internal/proc"
 )
@@ -17,13 +16,13 @@ func (s *Sandbox) Confine(args, env []string, dir string) (*proc.Confined, error
 	}
 	return &proc.Confined{
 		Start: l.Start, Kill: l.Kill,
-		Ended: func() (int, syscall.Signal, error) {
+		Ended: func() (proc.Result, error) {
 			end, err := l.Ended()
 			if errors.Is(err, ErrLost) {
 				_, swept := Sweep()
 				err = errors.Join(err, swept)
 			}
-			return end.ExitCode, end.Signal, err
+			return proc.Result{ExitCode: end.ExitCode, Signal: end.Signal}, err
 		},
 	}, nil
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/millhand/millhand/internal/ecosystem"
@@ -294,19 +293,24 @@ func (c *Confinement) Confine() proc.Confine {
 		if err != nil {
 			return nil, c.checkStart(err)
 		}
-		inside.Note = c.denials.watch()
 		start, ended := inside.Start, inside.Ended
+		var denied func() string
 		inside.Start = func(files [3]*os.File) (*os.Process, error) {
+			denied = c.denials.watch()
 			p, err := start(files)
+			if err != nil {
+				denied()
+			}
 			return p, c.checkStart(err)
 		}
-		inside.Ended = func() (int, syscall.Signal, error) {
-			code, sig, err := ended()
+		inside.Ended = func() (proc.Result, error) {
+			res, err := ended()
 			c.checkStart(err) //nolint:errcheck // it is err
 			if c.guard != nil {
 				c.guard.compare()
 			}
-			return code, sig, err
+			res.Note = denied()
+			return res, err
 		}
 		return inside, nil
 	}
@@ -334,12 +338,12 @@ func (c *Confinement) ConfineSeries() proc.Confine {
 			return nil, err
 		}
 		ended := inside.Ended
-		inside.Ended = func() (int, syscall.Signal, error) {
-			code, sig, err := ended()
+		inside.Ended = func() (proc.Result, error) {
+			res, err := ended()
 			if err == nil {
 				c.box.StartAhead()
 			}
-			return code, sig, err
+			return res, err
 		}
 		return inside, nil
 	}

@@ -1,6 +1,7 @@
 package confinement
 
 import (
+	"errors"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -45,6 +46,29 @@ func TestNetworkFilterAppliesProfileAndMaxProfiles(t *testing.T) {
 		if (allowed(tt.host, 443, tt.at) == nil) != tt.allowed {
 			t.Errorf("%s: %v, want %v", tt.name, !tt.allowed, tt.allowed)
 		}
+	}
+}
+
+// A command that can't be started is not watched any more, and reported: no other one could be.
+func TestCommandsThatDoNotStartAreNotWatched(t *testing.T) {
+	dir := t.TempDir()
+	box, err := sandbox.New(sandbox.Spec{Workspace: dir, Home: dir, TmpDir: dir}, sandbox.Partial)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer box.Close()
+	var reported error
+	c := &Confinement{box: box, fail: func(err error) { reported = err }}
+	inside, err := c.Confine()([]string{"true"}, nil, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed, err := os.Open(dir)
+	if err := errors.Join(err, closed.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := inside.Start([3]*os.File{closed, closed, closed}); err == nil || !errors.Is(reported, err) || len(c.denials.watched) != 0 {
+		t.Errorf("%v, reported %v, %d are watched", err, reported, len(c.denials.watched))
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -99,7 +98,7 @@ func (b *bench) kind(level sandbox.Level) (k *kind, done func(), err error) {
 			return nil, err
 		}
 		ended := c.Ended
-		c.Ended = func() (int, syscall.Signal, error) {
+		c.Ended = func() (proc.Result, error) {
 			defer box.StartAhead() // as in a session
 			return ended()
 		}
