@@ -12,6 +12,7 @@ import (
 
 	"github.com/millhand/millhand/internal/ecosystem"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files/diskusage"
 	"github.com/millhand/millhand/internal/files/owner"
 	"github.com/millhand/millhand/internal/files/pathtree"
 	"github.com/millhand/millhand/internal/files/sharedfile"
@@ -74,8 +75,8 @@ type Confinement struct {
 	caches  []share
 	Modules *ecosystem.Modules // see Env
 	scratch access.Scratch
-	remove  string               // directory for build caches; "" if there are none or another owns them
-	growth  *sandbox.DiskMonitor // nil for no limit
+	remove  string             // directory for build caches; "" if there are none or another owns them
+	growth  *diskusage.Monitor // nil for no limit
 	denials deniedHosts
 	left    []sandbox.LeftOut
 	fail    func(error)
@@ -269,7 +270,7 @@ func (c *Confinement) first(g Env) {
 		if c.remove != "" {
 			caches = []string{c.remove}
 		}
-		c.growth = sandbox.NewDiskMonitor(g.growing(), caches, g.Limits.Disk, g.Now)
+		c.growth = diskusage.NewMonitor(g.growing(), caches, g.Limits.Disk, g.Now)
 		if !g.Confines() {
 			c.growth.Start()
 		}

@@ -38,7 +38,7 @@ func waits() map[string]wait {
 		"internal/gitops/remote/transport.go": {1, process},
 		"internal/proc/service.go":            {2, process},
 		"internal/proc/proc.go":               {4, process},
-		"internal/sandbox/growth.go":          {2, "files that a command writes meanwhile, and the first measurement"},
+		"internal/files/diskusage/monitor.go": {2, "files that a command writes meanwhile, and the first measurement"},
 		"internal/sandbox/child/limits.go":    {1, process},
 		"internal/sandbox/child/supervise.go": {2, process},
 		"internal/files/own.go":               {3, "the reader of a FIFO, another process"},

@@ -1,4 +1,4 @@
-package sandbox
+package diskusage
 
 import (
 	"context"
@@ -130,8 +130,8 @@ func left(dirs []string) (s space) {
 }
 
 // unlinkedBytes returns the disk usage of files without a name that processes have open:
-// files that were in one of the directories, and those of processes at level Full that
-// see all of the directories, where they are, and have another root.
+// files that were in one of the directories, and those of processes with another root
+// that see all of the directories where they are.
 func unlinkedBytes(dirs []string) (total int64) {
 	seen := map[[2]uint64]bool{}
 	open, _ := filepath.Glob("/proc/[0-9]*/task/[0-9]*/fd/*") // one's own, too: they are none of these

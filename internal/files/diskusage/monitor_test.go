@@ -1,6 +1,4 @@
-//go:build linux
-
-package sandbox
+package diskusage
 
 import (
 	"context"
@@ -20,18 +18,18 @@ func fill(t *testing.T, name string, size int) {
 	}
 }
 
-func TestDiskLimitKillsCommand(t *testing.T) {
-	p := newFixture(t)
-	fill(t, filepath.Join(p.workspace, "before"), 4<<20)
-	g := NewDiskMonitor([]string{p.workspace, p.tmp}, nil, 1<<20, time.Now)
+func TestGrowthAboveTheLimitIsAnError(t *testing.T) {
+	workspace, tmp := t.TempDir(), t.TempDir()
+	fill(t, filepath.Join(workspace, "before"), 4<<20)
+	g := NewMonitor([]string{workspace, tmp}, nil, 1<<20, time.Now)
 	defer g.Close()
 	g.Measure()
 	watched := make(chan error)
 	go func() { watched <- g.Monitor(t.Context()) }()
-	fill(t, filepath.Join(p.workspace, "small"), 1<<19)
-	fill(t, filepath.Join(p.tmp, "small"), 1<<19)
-	fill(t, filepath.Join(p.tmp, "more"), 1<<16)
-	if err := <-watched; !errors.Is(err, ErrDiskLimit) || !strings.Contains(err.Error(), "(limit 1.0 MB)") {
+	fill(t, filepath.Join(workspace, "small"), 1<<19)
+	fill(t, filepath.Join(tmp, "small"), 1<<19)
+	fill(t, filepath.Join(tmp, "more"), 1<<16)
+	if err := <-watched; !errors.Is(err, ErrLimit) || !strings.Contains(err.Error(), "(limit 1.0 MB)") {
 		t.Errorf("got %v", err)
 	}
 	if g.Exceeded() != 1 {
@@ -41,7 +39,7 @@ func TestDiskLimitKillsCommand(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { watched <- g.Monitor(ctx) }()
 	time.Sleep(2 * diskPause)
-	if err := os.Remove(filepath.Join(p.tmp, "more")); err != nil {
+	if err := os.Remove(filepath.Join(tmp, "more")); err != nil {
 		t.Fatal(err)
 	}
 	cancel()
@@ -51,13 +49,13 @@ func TestDiskLimitKillsCommand(t *testing.T) {
 }
 
 func TestDiskUseAboveTheLimitMustNotGrow(t *testing.T) {
-	p := newFixture(t)
-	g := NewDiskMonitor([]string{p.workspace}, nil, 1<<20, time.Now)
+	workspace := t.TempDir()
+	g := NewMonitor([]string{workspace}, nil, 1<<20, time.Now)
 	defer g.Close()
 	g.Measure()
-	fill(t, filepath.Join(p.workspace, "large"), 2<<20)
+	fill(t, filepath.Join(workspace, "large"), 2<<20)
 	for over := 1; over < 4; over++ {
-		if err := g.Check(t.Context()); !errors.Is(err, ErrDiskLimit) || g.Exceeded() != over {
+		if err := g.Check(t.Context()); !errors.Is(err, ErrLimit) || g.Exceeded() != over {
 			t.Errorf("got %v, over %d times", err, g.Exceeded())
 		}
 	}
@@ -68,12 +66,12 @@ func TestDiskUseAboveTheLimitMustNotGrow(t *testing.T) {
 	for i := range 1000 { // it looks immediately, so that not all of these count as there before
 		select {
 		case err := <-watched:
-			if !errors.Is(err, ErrDiskLimit) {
+			if !errors.Is(err, ErrLimit) {
 				t.Errorf("got %v", err)
 			}
 			return
 		case <-time.After(20 * time.Millisecond):
-			fill(t, filepath.Join(p.workspace, "more"+string(rune('a'+i%26))), 1<<16*(1+i/26))
+			fill(t, filepath.Join(workspace, "more"+string(rune('a'+i%26))), 1<<16*(1+i/26))
 		}
 	}
 	t.Error("what grew further was not ended")
@@ -82,18 +80,18 @@ func TestDiskUseAboveTheLimitMustNotGrow(t *testing.T) {
 // A command that ends between two measurements is measured if the free space has
 // decreased by the limit.
 func TestDiskUseOfShortCommandIsDetected(t *testing.T) {
-	p := newFixture(t)
-	g := NewDiskMonitor([]string{p.workspace}, nil, 1<<20, time.Now)
+	workspace := t.TempDir()
+	g := NewMonitor([]string{workspace}, nil, 1<<20, time.Now)
 	defer g.Close()
 	g.Measure()
 	g.most.bytes += 1 << 20 // as if the disk had lost that; others use it, too
 	ctx, cancel := context.WithCancel(t.Context())
-	fill(t, filepath.Join(p.workspace, "large"), 2<<20)
+	fill(t, filepath.Join(workspace, "large"), 2<<20)
 	cancel()
-	if err := g.Monitor(ctx); !errors.Is(err, ErrDiskLimit) {
+	if err := g.Monitor(ctx); !errors.Is(err, ErrLimit) {
 		t.Errorf("got %v", err)
 	}
-	var none *DiskMonitor
+	var none *Monitor
 	if none.Exceeded() != 0 || none.Check(ctx) != nil {
 		t.Error("without a limit")
 	}

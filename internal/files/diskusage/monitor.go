@@ -1,4 +1,6 @@
-package sandbox
+// Package diskusage measures how much directories grow while commands run, which it neither starts nor ends: package proc
+// does, when [Monitor.Monitor] returns.
+package diskusage
 
 import (
 	"context"
@@ -11,15 +13,15 @@ import (
 	"github.com/millhand/millhand/internal/text/figures"
 )
 
-// ErrDiskLimit is the cause if directories have grown beyond their limit.
-var ErrDiskLimit = errors.New("too much was written to the disk")
+// ErrLimit is the cause if directories have grown beyond their limit.
+var ErrLimit = errors.New("too much was written to the disk")
 
-// DiskMonitor monitors the total growth of directories while commands run. It is not a
+// Monitor monitors the total growth of directories while commands run. It is not a
 // quota: directories can exceed the limit between two measurements.
 //
 // If the disk has lost as much as the limit, be it through others, deleted files that are
 // still open count, too.
-type DiskMonitor struct {
+type Monitor struct {
 	limit int64
 	now   func() time.Time
 
@@ -43,12 +45,12 @@ const (
 	diskRest  = 20
 )
 
-// NewDiskMonitor returns a monitor of directories, which may grow by limit bytes in total from
+// NewMonitor returns a monitor of directories, which may grow by limit bytes in total from
 // the first measurement on. None may contain another. Those in caches are not visible to commands, except for
 // directories in them. The caller closes it.
-func NewDiskMonitor(dirs, caches []string, limit int64, now func() time.Time) *DiskMonitor {
+func NewMonitor(dirs, caches []string, limit int64, now func() time.Time) *Monitor {
 	ctx, cancel := context.WithCancel(context.Background())
-	g := &DiskMonitor{dirs: dirs, caches: caches, limit: limit, now: now, measured: make(chan struct{}), cancel: cancel}
+	g := &Monitor{dirs: dirs, caches: caches, limit: limit, now: now, measured: make(chan struct{}), cancel: cancel}
 	g.lost()
 	g.start = sync.OnceFunc(func() {
 		go func() {
@@ -60,7 +62,7 @@ func NewDiskMonitor(dirs, caches []string, limit int64, now func() time.Time) *D
 }
 
 // Start starts the first measurement, unless it was started before.
-func (g *DiskMonitor) Start() {
+func (g *Monitor) Start() {
 	if g != nil {
 		g.start()
 	}
@@ -72,7 +74,7 @@ const maxFirst = 2 * time.Second
 
 // Measure is called before a command starts. It starts the first measurement, if that was not started
 // before, and waits for its end.
-func (g *DiskMonitor) Measure() {
+func (g *Monitor) Measure() {
 	if g == nil {
 		return
 	}
@@ -91,8 +93,8 @@ func (g *DiskMonitor) Measure() {
 }
 
 // Add measures further directories that are missing or empty: all that is in them counts. They
-// are of the kinds that [NewDiskMonitor] describes.
-func (g *DiskMonitor) Add(dirs, caches []string) {
+// are of the kinds that [NewMonitor] describes.
+func (g *Monitor) Add(dirs, caches []string) {
 	if g == nil {
 		return
 	}
@@ -102,14 +104,14 @@ func (g *DiskMonitor) Add(dirs, caches []string) {
 }
 
 // watched returns the directories that commands see, and all.
-func (g *DiskMonitor) watched() (visible, all []string) {
+func (g *Monitor) watched() (visible, all []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.dirs, slices.Concat(g.dirs, g.caches)
 }
 
 // Close cancels the first measurement if it is still running.
-func (g *DiskMonitor) Close() {
+func (g *Monitor) Close() {
 	if g != nil {
 		g.cancel()
 		g.start()
@@ -118,9 +120,9 @@ func (g *DiskMonitor) Close() {
 }
 
 // Monitor monitors the directories while a command runs, until ctx ends. It returns
-// ErrDiskLimit if they exceed the limit. If they exceeded it before the command, the command
+// ErrLimit if they exceed the limit. If they exceeded it before the command, the command
 // can clean up, but must not let them grow.
-func (g *DiskMonitor) Monitor(ctx context.Context) error {
+func (g *Monitor) Monitor(ctx context.Context) error {
 	g.start()
 	select {
 	case <-g.measured:
@@ -161,15 +163,15 @@ func (g *DiskMonitor) Monitor(ctx context.Context) error {
 // atEnd measures again after a command has ended, if the limit can be exceeded: the
 // free space of the file systems has decreased by the limit, or the directories were
 // too large before.
-func (g *DiskMonitor) atEnd(ctx context.Context) error {
+func (g *Monitor) atEnd(ctx context.Context) error {
 	if g.Exceeded() == 0 && g.lost() < g.limit {
 		return nil
 	}
 	return g.Check(ctx)
 }
 
-// Check measures now, and returns ErrDiskLimit if the directories exceed the limit.
-func (g *DiskMonitor) Check(ctx context.Context) error {
+// Check measures now, and returns ErrLimit if the directories exceed the limit.
+func (g *Monitor) Check(ctx context.Context) error {
 	if g == nil {
 		return nil
 	}
@@ -193,7 +195,7 @@ func (g *DiskMonitor) Check(ctx context.Context) error {
 
 // Exceeded returns the number of consecutive commands that ended with the directories above
 // the limit.
-func (g *DiskMonitor) Exceeded() int {
+func (g *Monitor) Exceeded() int {
 	if g == nil {
 		return 0
 	}
@@ -202,15 +204,15 @@ func (g *DiskMonitor) Exceeded() int {
 	return g.over
 }
 
-func (g *DiskMonitor) exceeded(grown int64) error {
+func (g *Monitor) exceeded(grown int64) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.over++
-	return fmt.Errorf("%w: the workspace, the directory for temporary files and caches have grown by %s (limit %s); remove files that are not needed", ErrDiskLimit, figures.Bytes(grown), figures.Bytes(g.limit))
+	return fmt.Errorf("%w: the workspace, the directory for temporary files and caches have grown by %s (limit %s); remove files that are not needed", ErrLimit, figures.Bytes(grown), figures.Bytes(g.limit))
 }
 
 // grown returns the growth in bytes.
-func (g *DiskMonitor) grown(ctx context.Context) (int64, error) {
+func (g *Monitor) grown(ctx context.Context) (int64, error) {
 	used, err := g.used(ctx)
 	visible, _ := g.watched()
 	if lost := g.lost(); err == nil && lost >= g.limit {
@@ -220,7 +222,7 @@ func (g *DiskMonitor) grown(ctx context.Context) (int64, error) {
 }
 
 // used returns the disk usage of the directories in bytes.
-func (g *DiskMonitor) used(ctx context.Context) (total int64, err error) {
+func (g *Monitor) used(ctx context.Context) (total int64, err error) {
 	_, all := g.watched()
 	for _, dir := range all {
 		n, err := usage(ctx, dir)
@@ -233,7 +235,7 @@ func (g *DiskMonitor) used(ctx context.Context) (total int64, err error) {
 }
 
 // lost returns how much less is left on the file systems than at most: bytes or inodes.
-func (g *DiskMonitor) lost() int64 {
+func (g *Monitor) lost() int64 {
 	_, all := g.watched()
 	now := left(all)
 	g.mu.Lock()
