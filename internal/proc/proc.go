@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"syscall"
 	"time"
+
+	"github.com/millhand/millhand/internal/files/diskusage"
 )
 
 // Grace is the time between SIGTERM and SIGKILL for a process group.
@@ -31,10 +33,8 @@ type Command struct {
 	Stdout  *os.File      // gets the standard output; nil: Output does
 	Stderr  *os.File      // gets the standard error; nil: Output does
 	Confine Confine       // nil: no sandbox
-	// Monitor runs concurrently with the command; its context ends with the
-	// command, and Run waits for it. Its error kills the command and is
-	// returned by Run. May be nil.
-	Monitor func(ctx context.Context) error
+	// Disk is measured while the command runs. Its error kills the command and is returned by Run. nil: no limit.
+	Disk *diskusage.Monitor
 	// Explain is called with the error of a service that could not be started, or did not start its
 	// program, and returns it, possibly with more. May be nil.
 	Explain func(error) error
@@ -104,13 +104,13 @@ func run(ctx context.Context, c Command, started func()) (Result, error) {
 		exitErr = waitExit(leader.Pid)
 	}()
 
-	beside := c.startMonitor(ctx)
-	timedOut := c.await(ctx, leader.Pid, exited, beside.failed, inside.Kill)
+	disk := c.measure(ctx)
+	timedOut := c.await(ctx, leader.Pid, exited, disk.failed, inside.Kill)
 	// The leader has exited but is not reaped yet, so its group id can't be
 	// reused.
 	signal(leader.Pid, syscall.SIGKILL)
 	state, waitErr := leader.Wait()
-	besideErr := beside.end()
+	diskErr := disk.end()
 	closing := time.AfterFunc(drain, func() { r.SetReadDeadline(time.Unix(1, 0)) }) //nolint:errcheck // pipes have deadlines; this one is long over
 	defer closing.Stop()
 	<-copied
@@ -125,7 +125,7 @@ func run(ctx context.Context, c Command, started func()) (Result, error) {
 		switch {
 		case err == nil:
 			res.ExitCode, res.Signal = end.ExitCode, end.Signal
-		case ctx.Err() == nil && !timedOut && besideErr == nil:
+		case ctx.Err() == nil && !timedOut && diskErr == nil:
 			return res, OfStart(fmt.Errorf("run %s: %w", c.Args[0], err))
 		default: // killed before it could report more
 			res.ExitCode, res.Signal = -1, syscall.SIGKILL
@@ -134,8 +134,8 @@ func run(ctx context.Context, c Command, started func()) (Result, error) {
 	if ctx.Err() != nil {
 		return res, fmt.Errorf("run %s: %w", c.Args[0], context.Cause(ctx))
 	}
-	if besideErr != nil {
-		return res, fmt.Errorf("run %s: %w", c.Args[0], besideErr)
+	if diskErr != nil {
+		return res, fmt.Errorf("run %s: %w", c.Args[0], diskErr)
 	}
 	if err := cmp.Or(exitErr, waitErr); err != nil {
 		return res, fmt.Errorf("wait for %s: %w", c.Args[0], err)
@@ -169,21 +169,22 @@ func rest(w io.Writer, r *os.File) {
 	}
 }
 
-// monitor is the function that runs concurrently with a command.
-type monitor struct {
+// beside is what runs concurrently with a command.
+type beside struct {
 	failed chan struct{} // closed when it has failed
 	end    func() error  // ends it, and returns its error
 }
 
-func (c Command) startMonitor(ctx context.Context) monitor {
-	b := monitor{failed: make(chan struct{}), end: func() error { return nil }}
-	if c.Monitor == nil {
+// measure measures the disk usage of a command until its end.
+func (c Command) measure(ctx context.Context) beside {
+	b := beside{failed: make(chan struct{}), end: func() error { return nil }}
+	if c.Disk == nil {
 		return b
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() {
-		err := c.Monitor(ctx)
+		err := c.Disk.Watch(ctx)
 		if err != nil {
 			close(b.failed)
 		}
@@ -255,7 +256,7 @@ func startConfined(c Command, out *os.File) (*os.Process, *Confined, error) {
 }
 
 // await returns when the leader has exited. It terminates the group if ctx is
-// done or the timeout expires, and kills it if Monitor fails. It reports whether
+// done or the timeout expires, and kills it if failed is closed. It reports whether
 // the timeout expired.
 func (c Command) await(ctx context.Context, pid int, exited, failed <-chan struct{}, kill func()) (timedOut bool) {
 	var deadline <-chan time.Time

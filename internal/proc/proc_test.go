@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/millhand/millhand/internal/files/diskusage"
 )
 
 // bash runs a line and returns its result and output.
@@ -39,6 +42,19 @@ func TestRunReportsHowACommandEnded(t *testing.T) {
 		if err != nil || res != tt.want || out != tt.output {
 			t.Errorf("%s: got %+v %q, %v; want %+v %q", tt.line, res, out, err, tt.want, tt.output)
 		}
+	}
+}
+
+func TestACommandIsKilledForWhatItWrites(t *testing.T) {
+	dir := t.TempDir()
+	disk := diskusage.NewMonitor([]string{dir}, nil, 1<<20, time.Now)
+	defer disk.Close()
+	disk.Measure()
+	res, err := Run(t.Context(), Command{
+		Args: []string{"bash", "-c", "head -c 2000000 /dev/zero >file; sleep 1000"}, Dir: dir, Env: []string{"PATH=" + os.Getenv("PATH")}, Output: io.Discard, Disk: disk,
+	})
+	if !errors.Is(err, diskusage.ErrLimit) || res.Signal != syscall.SIGKILL || res.TimedOut {
+		t.Errorf("%+v, %v", res, err)
 	}
 }
 

@@ -60,7 +60,7 @@ func TestDiskLimitOfWhatIsNotInTheDirectories(t *testing.T) {
 				cmd, l := start(t, s, &out, []string{"CACHE=" + cache}, p.workspace, "bash", "-c", line)
 				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 				defer cancel()
-				err := g.Monitor(ctx)
+				err := g.Watch(ctx)
 				l.Kill()
 				finish(t, cmd, l)
 				if !errors.Is(err, diskusage.ErrLimit) {

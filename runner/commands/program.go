@@ -27,7 +27,7 @@ func (p Program) Run(ctx context.Context) (v Ran, failed error) {
 	out := newPrinted(&outputFile{dir: p.Outputs, redact: p.Redact})
 	defer func() { out.into(&v, p.Redact) }()
 	began := p.Now()
-	res, err := proc.Run(ctx, proc.Command{Args: p.Args, Dir: p.Dir, Env: p.Box.Env, Timeout: p.Limit, Output: out, Confine: p.Box.Confine(), Monitor: p.Box.Monitor()})
+	res, err := proc.Run(ctx, proc.Command{Args: p.Args, Dir: p.Dir, Env: p.Box.Env, Timeout: p.Limit, Output: out, Confine: p.Box.Confine(), Disk: p.Box.Disk()})
 	v.Passed, v.ExitCode = err == nil && res.ExitCode == 0 && !res.TimedOut, res.ExitCode
 	v.ElapsedMS = p.Now().Sub(began).Milliseconds()
 	if v.denied = p.Redact.Held(res.Note); v.denied != "" {

@@ -279,7 +279,7 @@ func (c *Confinement) first(g Env) {
 
 // Commands returns how tools run commands in the sandbox.
 func (c *Confinement) Commands() command.Options {
-	return command.Options{Confine: c.Confine(), Monitor: c.Monitor(), Scratch: c.scratch}
+	return command.Options{Confine: c.Confine(), Disk: c.Disk(), Scratch: c.scratch}
 }
 
 // Confine returns the function that confines a command; nil if commands are not
@@ -350,13 +350,12 @@ func (c *Confinement) ConfineSeries() proc.Confine {
 	}
 }
 
-// Monitor returns the function that monitors disk usage while a command runs; nil for no
-// limit.
-func (c *Confinement) Monitor() func(context.Context) error {
-	if c == nil || c.growth == nil {
+// Disk measures what commands write; nil for no limit.
+func (c *Confinement) Disk() *diskusage.Monitor {
+	if c == nil {
 		return nil
 	}
-	return c.growth.Monitor
+	return c.growth
 }
 
 // WatchDisk begins to measure disk usage, before the first command.

@@ -107,7 +107,7 @@ func TestPrepareMakesPrivateDirectoriesAndTheEnvironment(t *testing.T) {
 
 func TestWithoutASandboxNothingIsLimited(t *testing.T) {
 	for _, c := range []*Confinement{nil, {}} {
-		if c.OverFor(1) || c.CheckDisk(t.Context()) != nil || c.Monitor() != nil || c.Confine() != nil || c.Close() != nil {
+		if c.OverFor(1) || c.CheckDisk(t.Context()) != nil || c.Disk() != nil || c.Confine() != nil || c.Close() != nil {
 			t.Errorf("%v does something", c)
 		}
 	}

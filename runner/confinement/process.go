@@ -98,7 +98,7 @@ func launch(ctx context.Context, g Env, s tasks.Process, work, own string) (star
 	}
 	start = func(ctx context.Context) (*proc.Service, error) {
 		return proc.StartService(ctx, proc.Command{
-			Args: s.Command, Dir: g.Workspace, Env: env, Grace: serverGrace, Confine: box.Confine(), Monitor: box.Monitor(),
+			Args: s.Command, Dir: g.Workspace, Env: env, Grace: serverGrace, Confine: box.Confine(), Disk: box.Disk(),
 			Explain: func(err error) error { return explain(hidden(err, s.Command[0], g.Workspace, env, g.Profile.Name)) },
 		})
 	}

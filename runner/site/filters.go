@@ -54,7 +54,7 @@ func (b *Sandboxes) clean(ctx context.Context, command string, content []byte) (
 	var out limitedBuffer
 	res, err := proc.Run(ctx, proc.Command{
 		Args: []string{"bash", "-c", `exec sh -c "$1" <"$2" 2>"$3"`, "bash", command, input, fault},
-		Dir:  b.site.Space.Dir(), Env: box.Env, Timeout: filterTime, Output: &out, Confine: box.Confine(), Monitor: box.Monitor(),
+		Dir:  b.site.Space.Dir(), Env: box.Env, Timeout: filterTime, Output: &out, Confine: box.Confine(), Disk: box.Disk(),
 	})
 	switch {
 	case err != nil:

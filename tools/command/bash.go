@@ -261,7 +261,7 @@ func run(ctx context.Context, env Env, dir workspace.Path, in input) (tool.Resul
 		Timeout: timeout,
 		Output:  out,
 		Confine: env.Options.Confine,
-		Monitor: env.Options.Monitor,
+		Disk:    env.Options.Disk,
 	})
 	text := out.Text()
 	result := tool.Result{

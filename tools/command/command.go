@@ -3,9 +3,9 @@
 package command
 
 import (
-	"context"
 	"time"
 
+	"github.com/millhand/millhand/internal/files/diskusage"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/tools/access"
 	"github.com/millhand/millhand/tools/outputs"
@@ -23,10 +23,10 @@ type Env struct {
 
 // Options is how the commands of a session are run. The zero value: without a sandbox.
 type Options struct {
-	Confine proc.Confine                    // the sandbox; nil: none
-	Granted proc.Confine                    // the sandbox of custom tools with Writes, if it is another; nil: Confine
-	Monitor func(ctx context.Context) error // runs concurrently with each command; returning kills the command; may be nil
-	MaxTime time.Duration                   // upper limit of timeouts; 0: no limit
-	Scratch access.Scratch                  // private directories
-	Fault   func(error)                     // gets the error of a call that failed because the machine lacks something; may be nil
+	Confine proc.Confine       // the sandbox; nil: none
+	Granted proc.Confine       // the sandbox of custom tools with Writes, if it is another; nil: Confine
+	Disk    *diskusage.Monitor // of what commands write; nil: no limit
+	MaxTime time.Duration      // upper limit of timeouts; 0: no limit
+	Scratch access.Scratch     // private directories
+	Fault   func(error)        // gets the error of a call that failed because the machine lacks something; may be nil
 }

@@ -105,7 +105,7 @@ func (t custom) run(ctx context.Context, env Env, input []byte) (tool.Result, er
 	}
 	res, err := proc.Run(ctx, proc.Command{
 		Args: slices.Concat([]string{"bash", "-c", `in=$1 err=$2; shift 2; exec "$@" <"$in" 2>"$err"`, "bash", stdin, stderr}, t.Command),
-		Dir:  env.Workspace.Dir(), Env: env.Environ, Timeout: timeout, Output: out, Confine: confine, Monitor: env.Options.Monitor,
+		Dir:  env.Workspace.Dir(), Env: env.Environ, Timeout: timeout, Output: out, Confine: confine, Disk: env.Options.Disk,
 	})
 	text := out.Text()
 	result := tool.Result{Output: text.Text, Bytes: out.Total(), Bounded: true, Cut: text.Cut, Metadata: tool.Metadata{OutputPath: text.Path}}

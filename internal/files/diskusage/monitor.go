@@ -1,5 +1,5 @@
 // Package diskusage measures how much directories grow while commands run, which it neither starts nor ends: package proc
-// does, when [Monitor.Monitor] returns.
+// does, with [Monitor.Watch].
 package diskusage
 
 import (
@@ -119,10 +119,10 @@ func (g *Monitor) Close() {
 	}
 }
 
-// Monitor monitors the directories while a command runs, until ctx ends. It returns
+// Watch measures the directories while a command runs, until ctx ends. It returns
 // ErrLimit if they exceed the limit. If they exceeded it before the command, the command
 // can clean up, but must not let them grow.
-func (g *Monitor) Monitor(ctx context.Context) error {
+func (g *Monitor) Watch(ctx context.Context) error {
 	g.start()
 	select {
 	case <-g.measured:

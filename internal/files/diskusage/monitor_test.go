@@ -25,7 +25,7 @@ func TestGrowthAboveTheLimitIsAnError(t *testing.T) {
 	defer g.Close()
 	g.Measure()
 	watched := make(chan error)
-	go func() { watched <- g.Monitor(t.Context()) }()
+	go func() { watched <- g.Watch(t.Context()) }()
 	fill(t, filepath.Join(workspace, "small"), 1<<19)
 	fill(t, filepath.Join(tmp, "small"), 1<<19)
 	fill(t, filepath.Join(tmp, "more"), 1<<16)
@@ -37,7 +37,7 @@ func TestGrowthAboveTheLimitIsAnError(t *testing.T) {
 	}
 	// A command that frees space can start above the limit, and is then below it.
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { watched <- g.Monitor(ctx) }()
+	go func() { watched <- g.Watch(ctx) }()
 	time.Sleep(2 * diskPause)
 	if err := os.Remove(filepath.Join(tmp, "more")); err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func TestDiskUseAboveTheLimitMustNotGrow(t *testing.T) {
 	}
 	watched := make(chan error)
 	started := make(chan struct{})
-	go func() { close(started); watched <- g.Monitor(t.Context()) }()
+	go func() { close(started); watched <- g.Watch(t.Context()) }()
 	<-started
 	for i := range 1000 { // it looks immediately, so that not all of these count as there before
 		select {
@@ -88,7 +88,7 @@ func TestDiskUseOfShortCommandIsDetected(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	fill(t, filepath.Join(workspace, "large"), 2<<20)
 	cancel()
-	if err := g.Monitor(ctx); !errors.Is(err, ErrLimit) {
+	if err := g.Watch(ctx); !errors.Is(err, ErrLimit) {
 		t.Errorf("got %v", err)
 	}
 	var none *Monitor
