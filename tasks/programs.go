@@ -47,14 +47,6 @@ type Hook struct {
 	Readable []Readable `json:"-"` // what its command names
 }
 
-// For reports whether the hook runs for calls of a tool. Letter case does not matter, nor which of its
-// names a built-in tool has: a guard that matches nothing would deny nothing.
-func (h *Hook) For(tool string) bool {
-	return len(h.Tools) == 0 || slices.ContainsFunc(h.Tools, func(pattern string) bool {
-		return permission.Match(permission.Alias(strings.ToLower(pattern)), strings.ToLower(tool))
-	})
-}
-
 // LSP are the language servers of jobs.
 type LSP struct {
 	Servers []LanguageServer

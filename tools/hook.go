@@ -13,7 +13,7 @@ import (
 // after calls the hooks after a call that was run.
 func (env *Env) after(ctx context.Context, call Call, out Outcome) Outcome {
 	for _, h := range env.Hooks {
-		if h.After == nil {
+		if h.After == nil || !h.For(out.Tool) {
 			continue
 		}
 		seen := HookResult{

@@ -21,6 +21,7 @@ import (
 	"github.com/millhand/millhand/internal/session/prompt"
 	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/runner/review"
+	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tools"
 	"github.com/millhand/millhand/tools/skill"
 	"github.com/millhand/millhand/tools/websearch"
@@ -56,7 +57,8 @@ func (r *reviews) open(ctx context.Context, from *continuation) (*open, error) {
 	if err != nil {
 		return nil, err
 	}
-	env.Notes, env.Languages, env.Search, env.Hooks = nil, nil, websearch.Config{}, w.site.Hooks.Around(w.job.SessionID(s.name), s.task.Agent)
+	env.Notes, env.Languages, env.Search = nil, nil, websearch.Config{}
+	env.Hooks = site.JobHooks{Site: w.site}.Watched(w.site.Hooks.Around(w.job.SessionID(s.name), s.task.Agent))
 	if env.Skills, err = r.skills(); err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ func (w *work) toolEnv(ctx context.Context, s sessionSpec) (*tools.Env, error) {
 		Profile: s.task.Profile, Todos: &tools.Todos{}, Notes: notes, Now: w.job.opts.Now, Changes: w.tree, Cache: &tools.Cache{},
 		Private: slices.Concat(w.site.Private(), confinement.ConcealedFromTools(s.task.Profile, w.job.run.sites.Private)),
 		// Hooks of the manifest see the arguments that plugins have made.
-		Hooks: slices.Concat(site.JobHooks{Site: w.site}.Plugins(w.extensions.set.Hooks(w.job.SessionID(s.name))), w.site.Hooks.Around(w.job.SessionID(s.name), s.task.Agent)),
+		Hooks: site.JobHooks{Site: w.site}.Watched(slices.Concat(w.extensions.set.Hooks(w.job.SessionID(s.name)), w.site.Hooks.Around(w.job.SessionID(s.name), s.task.Agent))),
 	}
 	env.Untrusted.Job = w.job.Untrusted
 	w.job.ReadNotes(filesOf(skills.List, w.site.Dir)...)

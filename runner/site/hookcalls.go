@@ -17,8 +17,8 @@ func (r JobHooks) watch(ctx context.Context, run func()) {
 	}
 }
 
-// Plugins returns hooks of plugins, of which those that run before and after calls are watched.
-func (r JobHooks) Plugins(all []tools.Hook) []tools.Hook {
+// Watched returns hooks, of which those that run before and after calls are watched.
+func (r JobHooks) Watched(all []tools.Hook) []tools.Hook {
 	for i, h := range all {
 		if h.Before != nil {
 			all[i].Before = func(ctx context.Context, c tools.HookCall) (made json.RawMessage, err error) {

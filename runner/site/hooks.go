@@ -42,10 +42,9 @@ func (r JobHooks) start(ctx context.Context) *ending.Stop {
 			h.Workspace = h.Workspace || j.Spec.Script != nil // the script, or a hook before the commit, changes files
 			return confinement.LaunchHook(ctx, g, h, j.opts.Work, j.Spec.ID)
 		},
-		Emit:  func(e event.Extension) { j.Emit(event.Event{Type: event.ExtensionChanged, Extension: &e}) },
-		Warn:  j.Warn,
-		Stop:  func(reason string) { j.End(event.EndCause{Code: event.CodeExtension, Reason: reason}) },
-		Watch: r.watch,
+		Emit: func(e event.Extension) { j.Emit(event.Event{Type: event.ExtensionChanged, Extension: &e}) },
+		Warn: j.Warn,
+		Stop: func(reason string) { j.End(event.EndCause{Code: event.CodeExtension, Reason: reason}) },
 	})
 	return r.Run(ctx, tasks.JobStart, event.CodeExtension, func(*hook.Input) {})
 }

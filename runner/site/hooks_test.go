@@ -165,13 +165,13 @@ func TestHooksOfTheEnd(t *testing.T) {
 	}
 }
 
-// What hooks of plugins leave around a call is not the agent's, and their results pass through.
-func TestHooksOfPluginsAreWatched(t *testing.T) {
+// What hooks leave around a call is not the agent's, and their results pass through.
+func TestHooksAroundCallsAreWatched(t *testing.T) {
 	s := setUp(t)
 	p := s.prepared(s.begin(&tasks.Plan{}, s.job("a")))
 	p.Diff.Tree = change.New(0)
 	put := func(name string) { writeFile(t, filepath.Join(p.Space.Dir(), name), "x\n") }
-	all := JobHooks{Site: p}.Plugins([]tools.Hook{
+	all := JobHooks{Site: p}.Watched([]tools.Hook{
 		{Rule: "one", Before: func(_ context.Context, c tools.HookCall) (json.RawMessage, error) {
 			put("before")
 			return json.RawMessage(`"` + c.Tool + `"`), errors.New("denied")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission"
@@ -15,6 +16,8 @@ import (
 type Hook struct {
 	Rule   string // its name, as the deciding rule of a denial
 	Source string // where it is defined
+	// Tools are the names of the tools that Before and After are called for, with wildcards; none for all.
+	Tools []string
 	// Before is called before the arguments are validated and the call is decided. It
 	// returns the arguments that count from there on. An error denies the call; its text is for
 	// the model.
@@ -26,6 +29,14 @@ type Hook struct {
 	After func(context.Context, HookCall, HookResult) HookResult
 	// Environ is called before a command of bash is run in a directory, and returns variables to add.
 	Environ func(ctx context.Context, c HookCall, dir string) []string
+}
+
+// For reports whether the hook is called around calls of a tool. Letter case does not matter, nor which of its
+// names a built-in tool has: a guard that matches nothing would deny nothing.
+func (h *Hook) For(tool string) bool {
+	return len(h.Tools) == 0 || slices.ContainsFunc(h.Tools, func(pattern string) bool {
+		return permission.Match(permission.Alias(strings.ToLower(pattern)), strings.ToLower(tool))
+	})
 }
 
 // HookCall is a call as hooks see it.
@@ -51,7 +62,7 @@ type Hooks []Hook
 // nothing else than the model's.
 func (hooks Hooks) Before(ctx context.Context, c HookCall) (input string, refused *permission.Decision) {
 	for _, h := range hooks {
-		if h.Before == nil {
+		if h.Before == nil || !h.For(c.Tool) {
 			continue
 		}
 		made, err := h.Before(ctx, c)

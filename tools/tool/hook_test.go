@@ -46,6 +46,40 @@ func TestHooksReplaceArgumentsBeforeTheDecision(t *testing.T) {
 	}
 }
 
+func TestToolsOfHooks(t *testing.T) {
+	for _, c := range []struct {
+		pattern, tool string
+		want          bool
+	}{
+		{"bash", "bash", true},
+		{"shell", "bash", true}, // OpenCode 2
+		{"subagent", "task", true},
+		{"Shell", "bash", true},
+		{"Bash", "bash", true},
+		{"files_*", "Files_write", true},
+		{"shell", "shell_run", false}, // of an MCP server
+		{"shell", "task", false},
+		{"bash", "batch", false},
+		{"", "read", true},
+	} {
+		h := tools.Hook{Tools: strings.Fields(c.pattern)}
+		if got := h.For(c.tool); got != c.want {
+			t.Errorf("a hook of %s runs for %s: %v, want %v", c.pattern, c.tool, got, c.want)
+		}
+	}
+}
+
+// A hook for other tools is not called.
+func TestHooksOfOtherTools(t *testing.T) {
+	s := tooltest.SetUp(t, "readonly", map[string]string{"a.txt": "first\n"})
+	s.Env.Hooks = []tools.Hook{{
+		Tools:  []string{"bash", "files_*"},
+		Before: func(context.Context, tools.HookCall) (json.RawMessage, error) { return nil, errors.New("no") },
+		After:  func(context.Context, tools.HookCall, tools.HookResult) tools.HookResult { return tools.HookResult{} },
+	}}
+	s.Want(s.Call("Read", tooltest.Args{"filePath": "a.txt"}), tools.Completed, "first")
+}
+
 func TestAHookDeniesACall(t *testing.T) {
 	s := tooltest.SetUp(t, "full", map[string]string{"a.txt": "first\n"})
 	before := s.Tree()

@@ -23,7 +23,7 @@ func acceptedArrows() map[string]string {
 func moreArrows() map[string]string {
 	return map[string]string{
 		"the package knows a protocol or a process, and not how it is confined and watched": `
-			internal/extension.Scripts.Launch internal/extension/hook.Config.Watch
+			internal/extension.Scripts.Launch
 			internal/extension/jshost.Config.Start internal/extension/mcp.Config.Start internal/extension/lsp.Config.Start
 			internal/gitops/content.Filters.Clean`,
 		"the tools of a session that extensions serve, which know the tools": `

@@ -21,7 +21,7 @@ func (s *Set) Around(session, agent string) (all []tools.Hook) {
 		for _, h := range s.on(on) {
 			in := h.config.Input
 			in.Session, in.Agent = session, agent
-			one := tools.Hook{Rule: "hook " + h.spec.Name, Source: h.spec.Source}
+			one := tools.Hook{Rule: "hook " + h.spec.Name, Source: h.spec.Source, Tools: h.spec.Tools}
 			if on == tasks.BeforeTool {
 				one.Before = func(ctx context.Context, c tools.HookCall) (json.RawMessage, error) {
 					return c.Input, h.before(ctx, c, in)
@@ -39,10 +39,7 @@ func (s *Set) Around(session, agent string) (all []tools.Hook) {
 
 // before runs a before_tool hook. An error denies the call, and its text is the reason.
 func (h *hook) before(ctx context.Context, c tools.HookCall, in Input) error {
-	if !h.spec.For(c.Tool) {
-		return nil
-	}
-	out, f := h.watched(ctx, in.of(c))
+	out, f := h.run(ctx, in.of(c))
 	switch {
 	case f == nil:
 		return h.objection([]byte(out))
@@ -59,15 +56,6 @@ func (h *hook) before(ctx context.Context, c tools.HookCall, in Input) error {
 		h.config.Stop(f.Error())
 	}
 	return f
-}
-
-// watched is run for a hook around a call.
-func (h *hook) watched(ctx context.Context, in Input) (output string, failed *failure) {
-	if h.config.Watch == nil { // of a single call
-		return h.run(ctx, in)
-	}
-	h.config.Watch(ctx, func() { output, failed = h.run(ctx, in) })
-	return output, failed
 }
 
 // objection returns the denial that a before_tool hook of other agents prints as a JSON object instead
@@ -112,12 +100,9 @@ func (h *hook) isStuck() bool {
 // after runs an after_tool hook, and appends its standard output to the result. A failure
 // ends the job.
 func (h *hook) after(ctx context.Context, c tools.HookCall, r tools.HookResult, in Input) tools.HookResult {
-	if !h.spec.For(c.Tool) {
-		return r
-	}
 	in = in.of(c)
 	in.Result = &Result{r.Title, r.Output, r.Error}
-	out, f := h.watched(ctx, in)
+	out, f := h.run(ctx, in)
 	switch {
 	case f == nil:
 		if out = strings.TrimRight(out, "\r\n"); out != "" {

@@ -37,8 +37,6 @@ type Config struct {
 	Emit    func(event.Extension) // this and the following are called by several goroutines
 	Warn    func(text string)
 	Stop    func(reason string) // ends the job, because of a hook around a call
-	// Watch runs a hook around a call, and sees what it changes.
-	Watch func(ctx context.Context, run func())
 }
 
 // Set are the hooks of a run, a job or a call. Its methods may be called concurrently, also
