@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/runner/admission"
 	"github.com/millhand/millhand/runner/agent"
+	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/runner/delivery"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
@@ -86,7 +87,8 @@ type run struct {
 
 	publications chan struct{} // has an element for each job that is being published
 
-	notStarted *ending.Stop // of all jobs: a run_start hook failed; set before the first one
+	notStarted    *ending.Stop // of all jobs: a run_start hook failed; set before the first one
+	hookProcesses confinement.Processes
 }
 
 // Run runs the plan and returns the exit code. The events start with run.started and end

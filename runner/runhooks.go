@@ -38,7 +38,7 @@ func (r *run) hookDir(on tasks.HookEvent) string {
 }
 
 // launchHook starts hooks of the run in an empty directory, which belongs to no repository.
-func (r *run) launchHook(ctx context.Context, h tasks.Hook) (start func(context.Context) (*proc.Service, error), end func() error, err error) {
+func (r *run) launchHook(ctx context.Context, h tasks.Hook) (proc.Command, error) {
 	g := confinement.Env{
 		Level:   r.opts.Level,
 		Dirs:    confinement.Dirs{Workspace: r.hookDir(h.On)},
@@ -50,9 +50,9 @@ func (r *run) launchHook(ctx context.Context, h tasks.Hook) (start func(context.
 		Private: r.Private,
 	}
 	if err := os.MkdirAll(g.Workspace, 0o700); err != nil {
-		return nil, nil, fmt.Errorf("create the directory of the hook: %w", err)
+		return proc.Command{}, fmt.Errorf("create the directory of the hook: %w", err)
 	}
-	return confinement.LaunchRunHook(ctx, g, h, r.opts.Work)
+	return r.hookProcesses.LaunchRunHook(ctx, g, h, r.opts.Work)
 }
 
 // endHooks runs the hooks of run_end, also after a signal, and closes all hooks of the run.
@@ -65,7 +65,8 @@ func (r *run) endHooks(ctx context.Context, hooks *hook.Set, outcome event.Outco
 			in.Jobs = append(in.Jobs, hook.Ended{Job: r.Plan.Jobs[i].ID, Outcome: end.Outcome, Reason: end.Reason, Code: end.Code})
 		}
 	})
-	if err := hooks.Close(); err != nil {
+	hooks.Close()
+	if err := r.hookProcesses.Close(); err != nil {
 		r.opts.Emit(event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: fmt.Sprintf("clean up after the hooks: %v", err)}})
 	}
 }

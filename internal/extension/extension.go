@@ -37,9 +37,8 @@ type Config struct {
 	Custom   []tools.Tool // whose names, as those of the tools of millhand, are in use
 	Version  string       // of millhand
 	Sandbox  string       // level of the processes, for reports
-	// Launch returns what starts a process of a server. Its end releases what the
-	// processes need, after the last of them has ended.
-	Launch  func(ctx context.Context, s tasks.MCPServer) (start func(context.Context) (*proc.Service, error), end func() error, err error)
+	// Launch prepares what the processes of a server need, which its owner releases after Close, and returns what starts one.
+	Launch  func(ctx context.Context, s tasks.MCPServer) (proc.Command, error)
 	Proxy   func(*http.Request) (*url.URL, error) // for remote servers; nil for none
 	Hold    func(token string)                    // is called with each token that is requested for a server, before its use
 	Scripts *Scripts                              // nil without tool files and plugins
@@ -260,18 +259,16 @@ func (set *Set) Pause() {
 }
 
 // Close ends the servers, and reports their totals.
-func (set *Set) Close() error {
+func (set *Set) Close() {
 	if set == nil {
-		return nil
+		return
 	}
-	errs := make([]error, len(set.servers)+1)
 	var group sync.WaitGroup
-	group.Go(func() { errs[len(set.servers)] = set.host.close() })
-	for i, s := range set.servers {
-		group.Go(func() { errs[i] = s.close() })
+	group.Go(set.host.close)
+	for _, s := range set.servers {
+		group.Go(s.close)
 	}
 	group.Wait()
-	return errors.Join(errs...)
 }
 
 // server is one MCP server of a job.
@@ -281,7 +278,6 @@ type server struct {
 	live   *mcp.Server // nil if it was not started
 	listed []mcp.Tool
 	failed error
-	end    func() error // nil before launch
 
 	mu       sync.Mutex
 	state    event.Extension // without the counts of live
@@ -300,14 +296,12 @@ func (s *server) start(ctx, until context.Context) {
 			c.Remote.OAuth = &mcp.OAuth{TokenURL: o.TokenURL, ClientID: o.ID, ClientSecret: o.Secret, Scopes: o.Scopes, Hold: s.config.Hold}
 		}
 	} else {
-		start, end, err := s.config.Launch(ctx, s.spec)
-		s.end = end
-		if err != nil {
+		var err error
+		if c.Command, err = s.config.Launch(ctx, s.spec); err != nil {
 			s.failed = fmt.Errorf("MCP server %s: %w", s.spec.Name, err)
 			return
 		}
 		s.state.Transport, s.state.Sandbox = "stdio", s.config.Sandbox
-		c.Start = start
 	}
 	life, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(until, func() { cancel(context.Cause(until)) })
@@ -426,13 +420,9 @@ func (s *server) emit() {
 }
 
 // close ends the server, and reports its totals if it was started.
-func (s *server) close() error {
+func (s *server) close() {
 	if s.live != nil {
 		s.live.Close()
 		s.emit()
 	}
-	if s.end == nil {
-		return nil
-	}
-	return s.end()
 }

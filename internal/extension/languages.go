@@ -3,7 +3,6 @@ package extension
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -28,7 +27,7 @@ type LanguageConfig struct {
 	Version string   // of millhand
 	Sandbox string   // level of the processes, for reports
 	// Launch is that of Config.
-	Launch func(context.Context, tasks.LanguageServer) (start func(context.Context) (*proc.Service, error), end func() error, err error)
+	Launch func(context.Context, tasks.LanguageServer) (proc.Command, error)
 	Emit   func(event.Extension) // called by several goroutines
 	Warn   func(text string)     // likewise
 	Now    func() time.Time
@@ -50,10 +49,11 @@ type languageServer struct {
 	state    event.Extension // without the counts of live
 	reported map[lsp.Kind]bool
 
-	launch sync.Once
-	start  func(context.Context) (*proc.Service, error) // after launch
-	end    func() error                                 // likewise; nil for nothing to release
-	failed error                                        // of launch
+	launch    sync.Once
+	launching sync.WaitGroup
+	launched  chan lsp.Launched
+	life      context.Context //nolint:containedctx // of the launch, which no call waits for
+	end       context.CancelFunc
 }
 
 // NewLanguages returns the servers, none of which has started. They end with ctx; the caller
@@ -61,10 +61,11 @@ type languageServer struct {
 func NewLanguages(ctx context.Context, c LanguageConfig) *Languages {
 	set := &Languages{watch: lsp.NewWatch(c.Root)}
 	for _, spec := range c.LSP.Servers {
-		s := &languageServer{config: &c, spec: spec, reported: map[lsp.Kind]bool{}, state: event.Extension{Kind: "lsp", Name: spec.Name}}
+		s := &languageServer{config: &c, spec: spec, reported: map[lsp.Kind]bool{}, state: event.Extension{Kind: "lsp", Name: spec.Name}, launched: make(chan lsp.Launched, 1)}
+		s.life, s.end = context.WithCancel(ctx)
 		s.live = lsp.New(ctx, lsp.Config{
 			Name: spec.Name, Version: c.Version, Root: c.Root, Initialization: spec.Initialization, Wait: c.LSP.Wait,
-			Start: s.process, Notify: s.notice, Now: c.Now,
+			Launched: s.launched, Notify: s.notice, Now: c.Now,
 		})
 		set.servers = append(set.servers, s)
 	}
@@ -79,11 +80,12 @@ func (set *Languages) Tools() *language.Servers {
 	return &language.Servers{Opened: set.opened, Edit: set.edit, Query: set.query}
 }
 
-// of returns the servers for files.
+// of returns the servers for files, which are used from now on.
 func (set *Languages) of(paths ...string) (servers []*languageServer, files [][]string) {
 	for _, s := range set.servers {
 		mine := slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return !s.serves(p) })
 		if len(mine) > 0 {
+			s.launch.Do(func() { s.launching.Go(s.prepare) })
 			servers, files = append(servers, s), append(files, mine)
 		}
 	}
@@ -186,26 +188,21 @@ func extensionOf(path string) string {
 }
 
 // Close ends the servers, and reports their totals.
-func (set *Languages) Close() error {
+func (set *Languages) Close() {
 	if set == nil {
-		return nil
+		return
 	}
-	errs := make([]error, len(set.servers))
 	var group sync.WaitGroup
-	for i, s := range set.servers {
-		group.Go(func() { errs[i] = s.close() })
+	for _, s := range set.servers {
+		group.Go(s.close)
 	}
 	group.Wait()
-	return errors.Join(errs...)
 }
 
-// process starts a process of the server, in a sandbox that all of its processes share.
-func (s *languageServer) process(ctx context.Context) (*proc.Service, error) {
-	s.launch.Do(func() { s.start, s.end, s.failed = s.config.Launch(ctx, s.spec) })
-	if s.failed != nil {
-		return nil, s.failed
-	}
-	return s.start(ctx)
+// prepare prepares what the processes of the server need.
+func (s *languageServer) prepare() {
+	command, err := s.config.Launch(s.life, s.spec)
+	s.launched <- lsp.Launched{Command: command, Err: err}
 }
 
 // notice reports what a server does that is no response.
@@ -273,8 +270,11 @@ func (s *languageServer) emit() {
 
 // close ends the server, and reports its totals. One that the manifest names was not needed if no
 // file for it was used.
-func (s *languageServer) close() error {
+func (s *languageServer) close() {
+	s.launch.Do(func() {}) // not any more
 	s.live.Close()
+	s.end()
+	s.launching.Wait()
 	s.mu.Lock()
 	started := s.state.Status != ""
 	if !started && !s.spec.IfFound {
@@ -288,8 +288,4 @@ func (s *languageServer) close() error {
 	case state.Status != "":
 		s.config.Emit(state)
 	}
-	if s.end == nil {
-		return nil
-	}
-	return s.end()
 }

@@ -53,19 +53,14 @@ func open(t *testing.T, wait time.Duration, servers ...tasks.LanguageServer) *wo
 	w := &workspace{T: t, dir: dir, record: record{last: map[string]event.Extension{}}}
 	w.Languages = NewLanguages(t.Context(), LanguageConfig{
 		LSP: tasks.LSP{Servers: servers, Wait: wait}, Root: root, Version: "1", Sandbox: "A", Now: time.Now,
-		Launch: func(_ context.Context, s tasks.LanguageServer) (func(context.Context) (*proc.Service, error), func() error, error) {
+		Launch: func(_ context.Context, s tasks.LanguageServer) (proc.Command, error) {
 			if s.Process.Command[0] == "missing" {
-				return nil, nil, errors.New(`exec: "missing": executable file not found in $PATH`)
+				return proc.Command{}, errors.New(`exec: "missing": executable file not found in $PATH`)
 			}
-			start := func(ctx context.Context) (*proc.Service, error) {
-				return proc.StartService(ctx, proc.Command{Args: append([]string{self}, s.Process.Command...), Dir: dir, Grace: 100 * time.Millisecond})
-			}
-			return start, func() error {
-				w.mu.Lock()
-				defer w.mu.Unlock()
-				w.ended = append(w.ended, s.Name)
-				return nil
-			}, nil
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.launched = append(w.launched, s.Name)
+			return proc.Command{Args: append([]string{self}, s.Process.Command...), Dir: dir, Grace: 100 * time.Millisecond}, nil
 		},
 		Emit: func(e event.Extension) {
 			w.mu.Lock()
@@ -79,7 +74,8 @@ func open(t *testing.T, wait time.Duration, servers ...tasks.LanguageServer) *wo
 		},
 	})
 	t.Cleanup(func() {
-		if err := errors.Join(w.Close(), root.Close()); err != nil {
+		w.Close()
+		if err := root.Close(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -115,9 +111,7 @@ func messages(found language.Found) (all []string) {
 // status closes the servers and returns their states by name.
 func (w *workspace) status() map[string]event.ExtensionStatus {
 	w.Helper()
-	if err := w.Close(); err != nil {
-		w.Error(err)
-	}
+	w.Close()
 	all := map[string]event.ExtensionStatus{}
 	for name, e := range w.last {
 		all[name] = e.Status
@@ -146,8 +140,8 @@ func TestServersStartForTheirFiles(t *testing.T) {
 	if got := w.status(); !maps.Equal(got, want) {
 		t.Errorf("status %v, want %v", got, want)
 	}
-	if slices.Sort(w.ended); !slices.Equal(w.ended, []string{"notes", "text"}) {
-		t.Errorf("released %q", w.ended)
+	if slices.Sort(w.launched); !slices.Equal(w.launched, []string{"notes", "text"}) {
+		t.Errorf("launched %q", w.launched)
 	}
 }
 
@@ -202,7 +196,8 @@ func TestANamedServerFailsIfItsProgramIsMissing(t *testing.T) {
 
 func TestNoLanguageServersHaveNoTools(t *testing.T) {
 	var none *Languages
-	if none.Tools() != nil || none.Close() != nil {
+	none.Close()
+	if none.Tools() != nil {
 		t.Error("no servers have tools")
 	}
 }
@@ -218,9 +213,7 @@ func TestTimeoutsInARow(t *testing.T) {
 			t.Errorf("got %+v, want the note %q", got, want)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Error(err)
-	}
+	w.Close()
 	w.warned(t, "language server mute had no diagnostics within 50ms after several edits in a row; edits don't wait for it any more")
 	if len(w.warnings) != 1 {
 		t.Errorf("warnings %q", w.warnings)

@@ -27,7 +27,8 @@ type Scripts struct {
 	// continues without Modules[i].
 	Load     jshost.Load
 	Optional []bool
-	Launch   func(context.Context) (start func(context.Context) (*proc.Service, error), end func() error, err error)
+	Command  proc.Command // starts their process
+	Failed   error        // why there is none; nil otherwise
 	// Fail ends the job: a plugin that may be a guard does not work.
 	Fail func(error)
 }
@@ -40,7 +41,6 @@ type host struct {
 	loaded    []jshost.Loaded
 	listeners *listeners // nil without a hook event
 	failed    error
-	end       func() error // nil before launch
 	offered   int
 	state     event.Extension // without the counts of live
 
@@ -61,13 +61,10 @@ func NotCompiled(err error) event.Extension {
 
 // start starts the process.
 func (h *host) start(ctx context.Context) {
-	start, end, err := h.scripts.Launch(ctx)
-	h.end = end
-	if err != nil {
-		h.failed = err
+	if h.failed = h.scripts.Failed; h.failed != nil {
 		return
 	}
-	h.live, h.loaded, h.failed = jshost.Start(ctx, jshost.Config{Start: start, Load: h.scripts.Load, CallTimeout: h.scripts.CallTimeout, HookTimeout: h.scripts.HookTimeout, Now: h.config.Now})
+	h.live, h.loaded, h.failed = jshost.Start(ctx, jshost.Config{Command: h.scripts.Command, Load: h.scripts.Load, CallTimeout: h.scripts.CallTimeout, HookTimeout: h.scripts.HookTimeout, Now: h.config.Now})
 }
 
 // settle returns the error of a host that did not start or load what the job needs.
@@ -393,19 +390,13 @@ func (h *host) emit() {
 }
 
 // close ends the process, and reports its totals.
-func (h *host) close() error {
-	if h == nil {
-		return nil
+func (h *host) close() {
+	if h == nil || h.live == nil {
+		return
 	}
-	if h.live != nil {
-		if h.listeners != nil {
-			h.listeners.drain()
-		}
-		h.live.Close()
-		h.emit()
+	if h.listeners != nil {
+		h.listeners.drain()
 	}
-	if h.end == nil {
-		return nil
-	}
-	return h.end()
+	h.live.Close()
+	h.emit()
 }

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -23,6 +22,7 @@ type extensions struct {
 	site      *site.Site
 	set       *extension.Set       // nil without any
 	languages *extension.Languages // likewise
+	processes confinement.Processes
 }
 
 // start starts what the job's sessions use beside the model.
@@ -33,7 +33,7 @@ func (x *extensions) start(ctx context.Context, fail context.CancelCauseFunc) *e
 		return nil
 	}
 	main := x.job.ownSpec()
-	scripts, err := x.startScripts(fail)
+	scripts, err := x.launchScripts(ctx, fail)
 	if err != nil {
 		failed := extension.NotCompiled(err)
 		j.Emit(event.Event{Type: event.ExtensionChanged, Extension: &failed})
@@ -42,13 +42,13 @@ func (x *extensions) start(ctx context.Context, fail context.CancelCauseFunc) *e
 	c := extension.Config{
 		Servers: j.Plan.MCP, Profiles: []permission.Profile{main.task.Profile}, Custom: j.run.equipment.Custom,
 		Version: j.run.version, Sandbox: string(j.opts.Level), Proxy: j.run.equipment.Proxy, Hold: j.opts.Redact.Hold,
-		Launch: func(ctx context.Context, s tasks.MCPServer) (func(context.Context) (*proc.Service, error), func() error, error) {
+		Launch: func(ctx context.Context, s tasks.MCPServer) (proc.Command, error) {
 			g, err := x.site.Ground(confinement.ProcessProfile(main.task.Profile, "mcp."+s.Name, s.Process))
 			if err != nil {
-				return nil, nil, err
+				return proc.Command{}, err
 			}
 			g.Within, g.Tools, g.Fail = x.site.Sandboxes.Own, nil, g.Spared(s.Optional)
-			return confinement.Launch(ctx, g, s.Process, j.opts.Work, j.Spec.ID+"@"+s.Name) // no job has such a name
+			return x.processes.Launch(ctx, g, s.Process, j.opts.Work, j.Spec.ID+"@"+s.Name) // no job has such a name
 		},
 		Scripts: scripts,
 		Emit:    func(e event.Extension) { j.Emit(event.Event{Type: event.ExtensionChanged, Extension: &e}) },
@@ -91,7 +91,9 @@ func (x *extensions) tools(ctx context.Context, env *tools.Env, s sessionSpec) (
 
 // close ends what the job's sessions used beside the model.
 func (x *extensions) close() {
-	if err := errors.Join(x.set.Close(), x.languages.Close()); err != nil {
+	x.set.Close()
+	x.languages.Close()
+	if err := x.processes.Close(); err != nil {
 		x.job.Warn(fmt.Sprintf("clean up after the extensions: %v", err))
 	}
 }

@@ -20,13 +20,13 @@ func (x *extensions) openLanguages(ctx context.Context) {
 	profile := x.job.AgentProfile()
 	x.languages = extension.NewLanguages(ctx, extension.LanguageConfig{
 		LSP: confinement.FoundServers(*j.Plan.LSP, j.opts.Getenv, j.opts.Level, x.site.Space.Dir()), Root: x.site.Space.Root(), Version: j.run.version, Sandbox: string(j.opts.Level),
-		Launch: func(ctx context.Context, s tasks.LanguageServer) (func(context.Context) (*proc.Service, error), func() error, error) {
+		Launch: func(ctx context.Context, s tasks.LanguageServer) (proc.Command, error) {
 			g, err := x.site.Ground(confinement.LanguageProfile(profile, s))
 			if err != nil {
-				return nil, nil, err
+				return proc.Command{}, err
 			}
 			g.Within, g.Fail = x.site.Sandboxes.Own, g.Spared(true) // they only advise
-			return confinement.LaunchLanguage(ctx, g, s, j.opts.Work, j.Spec.ID+"@lsp-"+s.Name)
+			return x.processes.LaunchLanguage(ctx, g, s, j.opts.Work, j.Spec.ID+"@lsp-"+s.Name)
 		},
 		Emit: func(e event.Extension) { j.Emit(event.Event{Type: event.ExtensionChanged, Extension: &e}) },
 		Warn: j.Warn, Now: j.opts.Now,

@@ -44,9 +44,9 @@ func (r *Run) CompileEarly() (wait func()) {
 	return group.Wait
 }
 
-// startScripts returns what starts the tool files and plugins of the job; nil if it has none. fail ends
+// launchScripts returns what starts the tool files and plugins of the job; nil if it has none. fail ends
 // its sessions.
-func (x *extensions) startScripts(fail context.CancelCauseFunc) (*extension.Scripts, error) {
+func (x *extensions) launchScripts(ctx context.Context, fail context.CancelCauseFunc) (*extension.Scripts, error) {
 	j, s := x.job, x.job.Plan.Scripts
 	if !s.Used() {
 		return nil, nil
@@ -63,9 +63,8 @@ func (x *extensions) startScripts(fail context.CancelCauseFunc) (*extension.Scri
 		return nil, err
 	}
 	g.Within, g.Tools, g.Tell = x.site.Sandboxes.Own, nil, j.Reaching(g.Tell)
-	scripts := p.Config(s, g, x.site.Tree.Root(), j.opts.Work, j.Spec.ID+"@js", func(err error) {
-		fail(event.EndCause{Code: event.CodeExtension, Reason: err.Error()})
-	})
+	scripts := p.Config(ctx, &x.processes, s, g, x.site.Tree.Root(), j.opts.Work, j.Spec.ID+"@js")
+	scripts.Fail = func(err error) { fail(event.EndCause{Code: event.CodeExtension, Reason: err.Error()}) }
 	scripts.Load.Settings = jsprogram.Settings(j.Plan, g.Profile, j.Spec.ModelName, j.Spec.Agent)
 	return scripts, nil
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/millhand/millhand/internal/files/pathtree"
@@ -43,21 +44,48 @@ func ProcessProfile(p permission.Profile, name string, s tasks.Process) permissi
 	return p
 }
 
+// Processes are the programs beside a model, each of which has a sandbox of its own.
+type Processes struct {
+	mu     sync.Mutex // programs are launched in parallel
+	opened []process
+}
+
+// process is what a program has until it is closed.
+type process struct {
+	box  *Confinement // nil if it could not be opened
+	dirs []string     // private ones
+}
+
+// Close releases what the programs needed, after the last of them has ended.
+func (p *Processes) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var errs []error
+	for _, one := range p.opened {
+		errs = append(errs, one.box.Close())
+		for _, dir := range one.dirs {
+			errs = append(errs, sharedfile.RemoveAll(dir))
+		}
+	}
+	p.opened = nil
+	return errors.Join(errs...)
+}
+
 // Launch opens the sandbox of a process, in which the workspace is read-only if neither the profile nor the
 // process's own key allows to write it. See launch.
-func Launch(ctx context.Context, g Env, s tasks.Process, work, own string) (start func(context.Context) (*proc.Service, error), end func() error, err error) {
+func (p *Processes) Launch(ctx context.Context, g Env, s tasks.Process, work, own string) (proc.Command, error) {
 	if !g.readOnly() {
 		g.lockFor(s)
 	}
-	return launch(ctx, g, s, work, own)
+	return p.launch(ctx, g, s, work, own)
 }
 
 // launch opens the sandbox of a process, given the environment of the job's commands under
-// the process's profile, and returns what starts it there, and what closes the sandbox. Its
+// the process's profile, and returns the command that starts it there. Its
 // private directories have a name of their own in a directory for those of jobs.
 //
 // All programs beside the model are started here, so here the job ends if the machine refuses to start one.
-func launch(ctx context.Context, g Env, s tasks.Process, work, own string) (start func(context.Context) (*proc.Service, error), end func() error, err error) {
+func (p *Processes) launch(ctx context.Context, g Env, s tasks.Process, work, own string) (command proc.Command, err error) {
 	explain := func(err error) error {
 		if err = proc.OfStart(err); proc.IsMachine(err) {
 			g.Fail(fmt.Errorf("%s: %w", g.Profile.Name, err))
@@ -66,43 +94,38 @@ func launch(ctx context.Context, g Env, s tasks.Process, work, own string) (star
 	}
 	defer func() { err = explain(err) }()
 	g.Home, g.Tmp, g.Caches = filepath.Join(work, "home", own), filepath.Join(work, "tmp", own), filepath.Join(work, "caches", own)
-	remove := func() error {
-		var errs []error
-		for _, dir := range []string{g.Home, g.Tmp} {
-			errs = append(errs, sharedfile.RemoveAll(dir))
-		}
-		return errors.Join(errs...)
-	}
 	if g.Within != nil { // they count for the job's disk limit
 		g.Within.growth.Add([]string{g.Home, g.Tmp}, []string{g.Caches})
 	}
 	g.Beside = g.shown(slices.Concat(g.Beside, s.Readable), s)
 	if err := g.open(s); err != nil {
-		return nil, nil, err
+		return proc.Command{}, err
 	}
+	has := process{dirs: []string{g.Home, g.Tmp}}
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.opened = append(p.opened, has)
+	}()
 	if err := g.Prepare(); err != nil {
-		return nil, remove, err
+		return proc.Command{}, err
 	}
 	box, err := Open(ctx, g)
-	if err == nil {
-		if err = box.opens(s); err != nil {
-			err = errors.Join(err, box.Close())
-		}
-	}
 	if err != nil {
-		return nil, remove, err
+		return proc.Command{}, err
+	}
+	has.box = box
+	if err := box.opens(s); err != nil {
+		return proc.Command{}, err
 	}
 	env := proc.Set(box.Env, "HOME", g.Home)
 	for name, value := range s.Environment {
 		env = proc.Set(env, name, value)
 	}
-	start = func(ctx context.Context) (*proc.Service, error) {
-		return proc.StartService(ctx, proc.Command{
-			Args: s.Command, Dir: g.Workspace, Env: env, Grace: serverGrace, Confine: box.Confine(), Disk: box.Disk(),
-			Explain: func(err error) error { return explain(hidden(err, s.Command[0], g.Workspace, env, g.Profile.Name)) },
-		})
-	}
-	return start, func() error { return errors.Join(box.Close(), remove()) }, nil
+	return proc.Command{
+		Args: s.Command, Dir: g.Workspace, Env: env, Grace: serverGrace, Confine: box.Confine(), Disk: box.Disk(),
+		Explain: func(err error) error { return explain(hidden(err, s.Command[0], g.Workspace, env, g.Profile.Name)) },
+	}, nil
 }
 
 // hidden adds to the error of a process that did not start that its program exists, where the sandbox
@@ -221,14 +244,14 @@ func LanguageProfile(p permission.Profile, s tasks.LanguageServer) permission.Pr
 func (g *Env) lockLanguage() { g.Locked, g.Tools = []string{g.Workspace}, nil }
 
 // LaunchLanguage is Launch for a language server, which can't write to the workspace.
-func LaunchLanguage(ctx context.Context, g Env, s tasks.LanguageServer, work, own string) (start func(context.Context) (*proc.Service, error), end func() error, err error) {
+func (p *Processes) LaunchLanguage(ctx context.Context, g Env, s tasks.LanguageServer, work, own string) (proc.Command, error) {
 	for _, dir := range s.Process.Write {
 		if Overlap(dir, g.Workspace) {
-			return nil, nil, fmt.Errorf("write path %s: the workspace is read-only for language servers; remove it from lsp.%s", dir, s.Name)
+			return proc.Command{}, fmt.Errorf("write path %s: the workspace is read-only for language servers; remove it from lsp.%s", dir, s.Name)
 		}
 	}
 	g.lockLanguage()
-	return Launch(ctx, g, s.Process, work, own)
+	return p.Launch(ctx, g, s.Process, work, own)
 }
 
 // HookProfile returns the profile that confines a hook: that of the job's commands without
@@ -238,16 +261,16 @@ func HookProfile(p permission.Profile, h tasks.Hook) permission.Profile {
 }
 
 // LaunchHook is Launch for a hook. of is the job or call that it belongs to.
-func LaunchHook(ctx context.Context, g Env, h tasks.Hook, work, of string) (start func(context.Context) (*proc.Service, error), end func() error, err error) {
+func (p *Processes) LaunchHook(ctx context.Context, g Env, h tasks.Hook, work, of string) (proc.Command, error) {
 	g.Tools = nil
 	s, own := hookProcess(h, of)
-	return Launch(ctx, g, s, work, own)
+	return p.Launch(ctx, g, s, work, own)
 }
 
 // LaunchRunHook is LaunchHook for a hook of a run, which can write its own directory, whatever the profile.
-func LaunchRunHook(ctx context.Context, g Env, h tasks.Hook, work string) (start func(context.Context) (*proc.Service, error), end func() error, err error) {
+func (p *Processes) LaunchRunHook(ctx context.Context, g Env, h tasks.Hook, work string) (proc.Command, error) {
 	s, own := hookProcess(h, "")
-	return launch(ctx, g, s, work, own)
+	return p.launch(ctx, g, s, work, own)
 }
 
 // hookProcess returns the process of a hook, and the name of its private directories, which no job or server

@@ -23,12 +23,14 @@ func TestRefusedStartsAreReported(t *testing.T) {
 		var reported []error
 		g := Env{Level: sandbox.Outside, Dirs: Dirs{Workspace: t.TempDir()}, Getenv: os.Getenv, Fail: func(err error) { reported = append(reported, err) }}
 		g.Fail = g.Spared(optional)
-		start, end, err := Launch(t.Context(), g, tasks.Process{Command: []string{"cat"}}, t.TempDir(), "x")
+		var all Processes
+		work := t.TempDir()
+		command, err := all.Launch(t.Context(), g, tasks.Process{Command: []string{"cat"}}, work, "x")
 		if err != nil {
 			t.Fatal(err)
 		}
 		err = withoutFiles(t, func() error {
-			_, err := start(t.Context())
+			_, err := proc.StartService(t.Context(), command)
 			return err
 		})
 		if !proc.IsMachine(err) || !strings.Contains(err.Error(), "raise the limit on open files") {
@@ -37,8 +39,11 @@ func TestRefusedStartsAreReported(t *testing.T) {
 		if optional != (len(reported) == 0) || !optional && !errors.Is(reported[0], err) {
 			t.Errorf("optional %v: reported %v", optional, reported)
 		}
-		if err := end(); err != nil {
-			t.Error(err)
+		private := filepath.Join(work, "tmp", "x")
+		_, before := os.Stat(private)
+		closed := all.Close()
+		if _, err := os.Stat(private); before != nil || closed != nil || !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("private directory: %v, closed: %v, then %v", before, closed, err)
 		}
 	}
 }

@@ -171,29 +171,31 @@ func (b *scriptBuilder) leaveOut() bool {
 	return removed
 }
 
-// Config returns what starts the program, given the environment of the commands of its job or call. Its
+// Config launches the program among others, given the environment of the commands of its job or call. Its
 // private directories have a name of their own in work.
-func (p *Program) Config(s tasks.Scripts, g confinement.Env, root, work, own string, fail func(error)) *extension.Scripts {
+func (p *Program) Config(ctx context.Context, others *confinement.Processes, s tasks.Scripts, g confinement.Env, root, work, own string) *extension.Scripts {
+	command, err := p.launch(ctx, others, s, g, work, own)
 	return &extension.Scripts{
-		Scripts: s, Optional: p.optional, Fail: fail,
+		Scripts: s, Optional: p.optional, Command: command, Failed: err,
 		Load: jshost.Load{Entries: p.modules, Directory: g.Workspace, Worktree: root, Project: filepath.Base(root)},
-		Launch: func(ctx context.Context) (func(context.Context) (*proc.Service, error), func() error, error) {
-			runtime, err := "", error(nil)
-			if failed := g.Look(func() { runtime, err = jshost.FindRuntime(s.Runtime, g.Getenv("PATH")) }); failed != nil || err != nil {
-				return nil, nil, errors.Join(failed, err)
-			}
-			dir := p.dir
-			if g.Confines() && sandbox.OfOther(g.Workspace) {
-				dir = filepath.Join(work, "scripts", own)
-				if err := errors.Join(confinement.MakePrivate(dir), p.compiled.Write(dir), owner.AllAs(g.Workspace, dir)); err != nil {
-					return nil, nil, err
-				}
-			}
-			process, g := s.Process, g
-			process.Command = jshost.Command(runtime, dir)
-			g.Profile = confinement.ProcessProfile(g.Profile, "js", process)
-			g.Readable = slices.Concat(g.Readable, []string{dir}, p.readable, p.compiled.Packages)
-			return confinement.Launch(ctx, g, process, work, own)
-		},
 	}
+}
+
+func (p *Program) launch(ctx context.Context, others *confinement.Processes, s tasks.Scripts, g confinement.Env, work, own string) (proc.Command, error) {
+	runtime, err := "", error(nil)
+	if failed := g.Look(func() { runtime, err = jshost.FindRuntime(s.Runtime, g.Getenv("PATH")) }); failed != nil || err != nil {
+		return proc.Command{}, errors.Join(failed, err)
+	}
+	dir := p.dir
+	if g.Confines() && sandbox.OfOther(g.Workspace) {
+		dir = filepath.Join(work, "scripts", own)
+		if err := errors.Join(confinement.MakePrivate(dir), p.compiled.Write(dir), owner.AllAs(g.Workspace, dir)); err != nil {
+			return proc.Command{}, err
+		}
+	}
+	process := s.Process
+	process.Command = jshost.Command(runtime, dir)
+	g.Profile = confinement.ProcessProfile(g.Profile, "js", process)
+	g.Readable = slices.Concat(g.Readable, []string{dir}, p.readable, p.compiled.Packages)
+	return others.Launch(ctx, g, process, work, own)
 }

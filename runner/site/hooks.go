@@ -30,17 +30,17 @@ func (r JobHooks) start(ctx context.Context) *ending.Stop {
 	s.Hooks = hook.New(hook.Config{
 		Hooks: HooksOf(j.Plan, false), Sandbox: string(j.opts.Level), Redact: j.opts.Redact,
 		Input: hook.Input{Run: j.opts.RunID, Job: j.Spec.ID, Task: j.Spec.Task, Repo: j.Spec.Repo.Name, Dir: s.Dir},
-		Launch: func(ctx context.Context, h tasks.Hook) (func(context.Context) (*proc.Service, error), func() error, error) {
+		Launch: func(ctx context.Context, h tasks.Hook) (proc.Command, error) {
 			g, err := s.Ground(confinement.HookProfile(j.Spec.Profile, h))
 			if err != nil {
-				return nil, nil, err
+				return proc.Command{}, err
 			}
 			g.Within, g.Fail = s.Sandboxes.Own, g.Spared(h.Optional)
 			if h.On == tasks.BeforeTool || h.On == tasks.AfterTool { // sessions are shown what others print nowhere
 				g.Tell = j.Reaching(g.Tell)
 			}
 			h.Workspace = h.Workspace || j.Spec.Script != nil // the script, or a hook before the commit, changes files
-			return confinement.LaunchHook(ctx, g, h, j.opts.Work, j.Spec.ID)
+			return s.processes.LaunchHook(ctx, g, h, j.opts.Work, j.Spec.ID)
 		},
 		Emit: func(e event.Extension) { j.Emit(event.Event{Type: event.ExtensionChanged, Extension: &e}) },
 		Warn: j.Warn,

@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/runner/changes"
+	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/runner/preflight"
@@ -44,8 +45,9 @@ type Site struct {
 	Dirty     []string // paths of the user's tree with uncommitted changes at the start
 	Sandboxes Sandboxes
 
-	Diff  *changes.Differences
-	Hooks *hook.Set // of the job; nil before setup, and without any
+	Diff      *changes.Differences
+	Hooks     *hook.Set             // of the job; nil before setup, and without any
+	processes confinement.Processes // of the hooks
 
 	Touched bool // an attempt has started: there may be changes to save
 }
@@ -255,7 +257,8 @@ func (s *Site) Release(ctx context.Context, unkept bool) {
 	j := s.job
 	s.Settled()
 	defer s.unlock()
-	errs := []error{s.Hooks.Close(), s.Sandboxes.close(), j.PrivateDirs().Remove()}
+	s.Hooks.Close()
+	errs := []error{s.processes.Close(), s.Sandboxes.close(), j.PrivateDirs().Remove()}
 	if j.opts.Level == sandbox.Partial {
 		_, err := sandbox.Sweep() // of a supervisor that the job has killed
 		errs = append(errs, err)

@@ -37,12 +37,13 @@ func hookCalls(ctx context.Context, w world.World, o load.ProfileOptions, mode s
 		return nil, nil, err
 	}
 	warn := func(text string) { fmt.Fprintln(w.Err, printable.Text(env.Redact.Text("millhand: "+text))) }
+	processes := &confinement.Processes{}
 	started := hook.New(hook.Config{
 		Hooks: hooks, Input: hook.Input{Dir: g.Workspace}, Sandbox: string(g.Level), Redact: env.Redact,
-		Launch: func(ctx context.Context, h tasks.Hook) (func(context.Context) (*proc.Service, error), func() error, error) {
+		Launch: func(ctx context.Context, h tasks.Hook) (proc.Command, error) {
 			own := g
 			own.Profile = confinement.HookProfile(g.Profile, h)
-			return confinement.LaunchHook(ctx, own, h, base, "tool")
+			return processes.LaunchHook(ctx, own, h, base, "tool")
 		},
 		Emit: func(event.Extension) {},
 		Warn: warn,
@@ -52,7 +53,8 @@ func hookCalls(ctx context.Context, w world.World, o load.ProfileOptions, mode s
 		},
 	})
 	return started.Around("", ""), func() {
-		if err := errors.Join(started.Close(), os.RemoveAll(base)); err != nil {
+		started.Close()
+		if err := errors.Join(processes.Close(), os.RemoveAll(base)); err != nil {
 			fmt.Fprintln(w.Err, printable.Text("millhand: "+err.Error()))
 		}
 	}, nil

@@ -31,19 +31,21 @@ func serveLanguages(ctx context.Context, w world.World, o load.ProfileOptions, m
 	if err != nil {
 		return nil, err
 	}
+	processes := &confinement.Processes{}
 	started := extension.NewLanguages(ctx, extension.LanguageConfig{
 		LSP: confinement.FoundServers(*set.plan.LSP, w.Getenv, g.Level, g.Workspace), Root: env.Workspace.Root(), Version: w.Version, Sandbox: string(g.Level),
-		Launch: func(ctx context.Context, s tasks.LanguageServer) (func(context.Context) (*proc.Service, error), func() error, error) {
+		Launch: func(ctx context.Context, s tasks.LanguageServer) (proc.Command, error) {
 			own := g
 			own.Profile = confinement.LanguageProfile(g.Profile, s)
-			return confinement.LaunchLanguage(ctx, own, s, base, "tool@lsp-"+s.Name)
+			return processes.LaunchLanguage(ctx, own, s, base, "tool@lsp-"+s.Name)
 		},
 		Emit: func(event.Extension) {}, Now: w.Now,
 		Warn: func(text string) { fmt.Fprintln(w.Err, printable.Text(env.Redact.Text("millhand: "+text))) },
 	})
 	env.Languages = started.Tools()
 	return func() {
-		if err := errors.Join(started.Close(), os.RemoveAll(base)); err != nil {
+		started.Close()
+		if err := errors.Join(processes.Close(), os.RemoveAll(base)); err != nil {
 			fmt.Fprintln(w.Err, printable.Text("millhand: "+err.Error()))
 		}
 	}, nil

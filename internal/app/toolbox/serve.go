@@ -44,7 +44,7 @@ func (s *settings) scripts(call string) (of tasks.Scripts, needed bool) {
 
 // openScripts compiles the tool files and plugins. Those of a repository are as of its HEAD;
 // without any commit, files that the manifest names without workspace: are as they are, as in a run.
-func openScripts(w world.World, s tasks.Scripts, g confinement.Env, base string) (*extension.Scripts, error) {
+func openScripts(ctx context.Context, w world.World, others *confinement.Processes, s tasks.Scripts, g confinement.Env, base string) (*extension.Scripts, error) {
 	unborn := false
 	root, read := g.Workspace, func(name string) ([]byte, error) {
 		return os.ReadFile(filepath.Join(g.Workspace, filepath.FromSlash(name)))
@@ -65,7 +65,9 @@ func openScripts(w world.World, s tasks.Scripts, g confinement.Env, base string)
 	if err != nil {
 		return nil, err
 	}
-	return p.Config(s, g, root, base, "tool@js", func(error) {}), nil
+	scripts := p.Config(ctx, others, s, g, root, base, "tool@js")
+	scripts.Fail = func(error) {}
+	return scripts, nil
 }
 
 // serve starts the MCP servers, tool files and plugins of a manifest as a job would, returns
@@ -86,25 +88,27 @@ func serve(ctx context.Context, w world.World, o load.ProfileOptions, mode strin
 	if err != nil {
 		return nil, nil, err
 	}
+	processes := &confinement.Processes{}
 	var scripts *extension.Scripts
 	if scripted {
-		if scripts, err = openScripts(w, of, g, base); err != nil {
+		if scripts, err = openScripts(ctx, w, processes, of, g, base); err != nil {
 			return nil, nil, errors.Join(fault.New(event.ExitFailed, "tool files and plugins: %w", err), os.RemoveAll(base))
 		}
 		scripts.Load.Settings = jsprogram.Settings(set.plan, env.Profile, env.Model, tasks.DefaultAgent)
 	}
 	started, err := extension.Start(ctx, extension.Config{
 		Servers: needed, Scripts: scripts, Profiles: []permission.Profile{env.Profile}, Custom: set.custom, Version: w.Version, Sandbox: string(g.Level), Proxy: w.Proxy, Hold: env.Redact.Hold,
-		Launch: func(ctx context.Context, s tasks.MCPServer) (func(context.Context) (*proc.Service, error), func() error, error) {
+		Launch: func(ctx context.Context, s tasks.MCPServer) (proc.Command, error) {
 			own := g
 			own.Profile, own.Tools = confinement.ProcessProfile(g.Profile, "mcp."+s.Name, s.Process), nil
-			return confinement.Launch(ctx, own, s.Process, base, "tool@"+s.Name)
+			return processes.Launch(ctx, own, s.Process, base, "tool@"+s.Name)
 		},
 		Emit: func(event.Extension) {}, Now: w.Now,
 		Warn: func(text string) { fmt.Fprintln(w.Err, printable.Text(env.Redact.Text("millhand: "+text))) },
 	})
 	stop = func() { //nolint:contextcheck // ends in any case
-		if err := errors.Join(started.Close(), os.RemoveAll(base)); err != nil {
+		started.Close()
+		if err := errors.Join(processes.Close(), os.RemoveAll(base)); err != nil {
 			fmt.Fprintln(w.Err, printable.Text("millhand: "+err.Error()))
 		}
 	}

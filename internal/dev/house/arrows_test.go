@@ -23,8 +23,6 @@ func acceptedArrows() map[string]string {
 func moreArrows() map[string]string {
 	return map[string]string{
 		"the package knows a protocol or a process, and not how it is confined and watched": `
-			internal/extension.Scripts.Launch
-			internal/extension/jshost.Config.Start internal/extension/mcp.Config.Start internal/extension/lsp.Config.Start
 			internal/gitops/content.Filters.Clean`,
 		"the tools of a session that extensions serve, which know the tools": `
 			tools.Registry.source tools/language.Servers.Edit tools/language.Servers.Query tools/tool.Hook.Ask tools/tool.Hook.Environ`,

@@ -2,7 +2,6 @@ package hook
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -28,9 +27,9 @@ const (
 // Config is the input of New.
 type Config struct {
 	Hooks []tasks.Hook
-	// Launch returns what starts a hook's command, and what releases the sandbox after the
-	// last one has ended. It is called before the first run of a hook.
-	Launch  func(context.Context, tasks.Hook) (start func(context.Context) (*proc.Service, error), end func() error, err error)
+	// Launch prepares what a hook needs, which its owner releases after Close, and returns its command. It is called before the
+	// first run of a hook.
+	Launch  func(context.Context, tasks.Hook) (proc.Command, error)
 	Input   Input // what the input of all hooks has
 	Sandbox string
 	Redact  *redact.Redactor
@@ -93,20 +92,15 @@ func (s *Set) Run(ctx context.Context, on tasks.HookEvent, in func(*Input)) erro
 	return nil
 }
 
-// Close releases the sandboxes, and reports the totals.
-func (s *Set) Close() error {
+// Close reports the totals. No hook runs any more.
+func (s *Set) Close() {
 	if s == nil {
-		return nil
+		return
 	}
-	var errs []error
 	for _, h := range s.hooks {
 		h.emit()
-		if h.end != nil {
-			errs = append(errs, h.end())
-		}
 	}
 	s.hooks = nil
-	return errors.Join(errs...)
 }
 
 // hook is one hook.
@@ -114,10 +108,9 @@ type hook struct {
 	config *Config
 	spec   tasks.Hook
 
-	launch sync.Once
-	start  func(context.Context) (*proc.Service, error)
-	end    func() error
-	broken error // of the launch
+	launch  sync.Once
+	command proc.Command
+	broken  error // of the launch
 
 	mu    sync.Mutex
 	state event.Extension
@@ -161,13 +154,13 @@ func (h *hook) run(ctx context.Context, in Input) (output string, failed *failur
 		failed.how = err.Error()
 		return "", failed
 	}
-	h.launch.Do(func() { h.start, h.end, h.broken = h.config.Launch(ctx, h.spec) })
+	h.launch.Do(func() { h.command, h.broken = h.config.Launch(ctx, h.spec) })
 	if h.broken != nil {
 		return "", failed.because(h.broken)
 	}
 	within, cancel := context.WithTimeout(ctx, h.spec.Time)
 	defer cancel()
-	service, err := h.start(within)
+	service, err := proc.StartService(within, h.command)
 	if err != nil {
 		return "", failed.because(err)
 	}

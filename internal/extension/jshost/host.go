@@ -21,7 +21,7 @@ const (
 
 // Config configures a host.
 type Config struct {
-	Start       func(context.Context) (*proc.Service, error)
+	Command     proc.Command // starts the process
 	Load        Load
 	CallTimeout time.Duration
 	HookTimeout time.Duration
@@ -83,7 +83,7 @@ func (f *Fault) Unwrap() error { return f.Err }
 // Host is the process of a job. Its methods may be called concurrently.
 type Host struct {
 	config Config
-	launch func() (*proc.Service, error)
+	life   context.Context    //nolint:containedctx // of the processes, which outlive calls
 	end    context.CancelFunc // ends the processes
 
 	starting sync.Mutex // held while a process starts
@@ -99,8 +99,7 @@ type Host struct {
 // Start starts a host, which the caller closes, and loads the modules. It ends with ctx.
 func Start(ctx context.Context, c Config) (*Host, []Loaded, error) {
 	h := &Host{config: c}
-	life, end := context.WithCancel(ctx)
-	h.end, h.launch = end, func() (*proc.Service, error) { return c.Start(life) }
+	h.life, h.end = context.WithCancel(ctx)
 	began := c.Now()
 	loaded, err := h.open(ctx)
 	h.mu.Lock()
@@ -114,7 +113,7 @@ func Start(ctx context.Context, c Config) (*Host, []Loaded, error) {
 
 // open starts a process and loads the modules.
 func (h *Host) open(ctx context.Context) ([]Loaded, error) {
-	service, err := h.launch()
+	service, err := proc.StartService(h.life, h.config.Command) //nolint:contextcheck // ctx is that of the request
 	if err != nil {
 		return nil, err
 	}

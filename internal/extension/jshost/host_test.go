@@ -1,7 +1,6 @@
 package jshost
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -52,10 +51,8 @@ func startWith(t *testing.T, runtime string, files map[string]string, entries ..
 		load.Entries = append(load.Entries, Module{Module: p.Modules[i], Name: e, Base: base, Plugin: strings.Contains(e, "plugin")})
 	}
 	h, loaded, err = Start(t.Context(), Config{
-		Start: func(ctx context.Context) (*proc.Service, error) {
-			return proc.StartService(ctx, proc.Command{Args: Command(runtime, out), Dir: dir, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}})
-		},
-		Load: load, CallTimeout: 10 * time.Minute, HookTimeout: 10 * time.Minute, Now: time.Now,
+		Command: proc.Command{Args: Command(runtime, out), Dir: dir, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}},
+		Load:    load, CallTimeout: 10 * time.Minute, HookTimeout: 10 * time.Minute, Now: time.Now,
 	})
 	if err != nil {
 		t.Fatalf("%v: %s", err, h.Info().Stderr)

@@ -38,11 +38,9 @@ func TestHostileHosts(t *testing.T) {
 			if strings.HasPrefix(tt.err, "timed out") {
 				timeout = 100 * time.Millisecond
 			}
+			script := `read -r load; echo '{"id": 1, "result": {"name": "sh", "version": "1", "loaded": []}}'; read -r call; ` + tt.does
 			h, _, err := Start(t.Context(), Config{
-				Start: func(ctx context.Context) (*proc.Service, error) {
-					script := `read -r load; echo '{"id": 1, "result": {"name": "sh", "version": "1", "loaded": []}}'; read -r call; ` + tt.does
-					return proc.StartService(ctx, proc.Command{Args: []string{"sh", "-c", script}, Dir: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH")}, Grace: 100 * time.Millisecond})
-				},
+				Command:     proc.Command{Args: []string{"sh", "-c", script}, Dir: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH")}, Grace: 100 * time.Millisecond},
 				CallTimeout: timeout, HookTimeout: timeout, Now: time.Now,
 			})
 			if err != nil {

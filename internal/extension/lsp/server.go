@@ -50,9 +50,15 @@ type Config struct {
 	Root           *os.Root        // the workspace, whose name is absolute and without symlinks
 	Initialization json.RawMessage // options for the server; nil for none
 	Wait           time.Duration   // for diagnostics after an edit
-	Start          func(context.Context) (*proc.Service, error)
-	Notify         func(Notice) // called by several goroutines
+	Launched       <-chan Launched // gets one value when the server is first used, or soon after
+	Notify         func(Notice)    // called by several goroutines
 	Now            func() time.Time
+}
+
+// Launched is what starts the processes of a server, after what they need was prepared.
+type Launched struct {
+	Command proc.Command
+	Err     error // why there is none; nil otherwise
 }
 
 // Info describes a server. The counts are those so far.
@@ -69,6 +75,8 @@ type Server struct {
 	life   context.Context //nolint:containedctx // of the processes, which outlive requests
 	end    context.CancelFunc
 	group  sync.WaitGroup
+
+	launched *Launched // after the first start
 
 	mu       sync.Mutex
 	closed   bool
@@ -171,9 +179,25 @@ func (s *Server) start() {
 	}
 }
 
+// process starts a process.
+func (s *Server) process() (*proc.Service, error) {
+	if s.launched == nil {
+		select {
+		case l := <-s.config.Launched:
+			s.launched = &l
+		case <-s.life.Done():
+			return nil, context.Cause(s.life)
+		}
+	}
+	if s.launched.Err != nil {
+		return nil, s.launched.Err
+	}
+	return proc.StartService(s.life, s.launched.Command)
+}
+
 // open starts a process and completes the handshake.
 func (s *Server) open() (*live, *initialized, error) {
-	service, err := s.config.Start(s.life)
+	service, err := s.process()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -53,11 +53,10 @@ func setUp(t *testing.T, wait time.Duration, faults string) *stage {
 		t.Fatal(err)
 	}
 	s := &stage{T: t, dir: dir}
+	launched := make(chan Launched, 1)
+	launched <- Launched{Command: proc.Command{Args: []string{self, "language-server", "-fault", faults}, Dir: dir, Grace: 100 * time.Millisecond}}
 	s.Server = New(t.Context(), Config{
-		Name: "test", Version: "1", Root: root, Wait: wait, Now: time.Now,
-		Start: func(ctx context.Context) (*proc.Service, error) {
-			return proc.StartService(ctx, proc.Command{Args: []string{self, "language-server", "-fault", faults}, Dir: dir, Grace: 100 * time.Millisecond})
-		},
+		Name: "test", Version: "1", Root: root, Wait: wait, Now: time.Now, Launched: launched,
 		Notify: func(n Notice) {
 			s.mu.Lock()
 			defer s.mu.Unlock()

@@ -49,12 +49,12 @@ type Notice struct {
 // Config configures a server.
 type Config struct {
 	Name        string
-	Version     string                                       // of millhand, for the server
-	Start       func(context.Context) (*proc.Service, error) // nil if it has a URL
-	Remote      *Remote                                      // nil for a process
-	Timeout     time.Duration                                // of the start and of each request but calls
-	CallTimeout time.Duration                                // of calls without progress
-	Notify      func(Notice)                                 // called by several goroutines
+	Version     string        // of millhand, for the server
+	Command     proc.Command  // starts a process
+	Remote      *Remote       // nil for a process
+	Timeout     time.Duration // of the start and of each request but calls
+	CallTimeout time.Duration // of calls without progress
+	Notify      func(Notice)  // called by several goroutines
 	Now         func() time.Time
 }
 
@@ -63,7 +63,7 @@ func (c *Config) open(ctx context.Context) (connection, error) {
 	if c.Remote != nil {
 		return newHTTPConn(ctx, *c.Remote, "millhand/"+c.Version, newInbox(c.Notify))
 	}
-	service, err := c.Start(ctx)
+	service, err := proc.StartService(ctx, c.Command)
 	if err != nil {
 		return nil, err
 	}

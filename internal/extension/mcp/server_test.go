@@ -49,9 +49,7 @@ func config(t *testing.T, n *notices, flags ...string) Config {
 	}
 	return Config{
 		Name: "test", Version: "1", Timeout: time.Minute, CallTimeout: time.Minute, Now: time.Now, Notify: n.add,
-		Start: func(ctx context.Context) (*proc.Service, error) {
-			return proc.StartService(ctx, proc.Command{Args: append([]string{self, "mcp-server"}, flags...), Dir: t.TempDir(), Grace: 100 * time.Millisecond})
-		},
+		Command: proc.Command{Args: append([]string{self, "mcp-server"}, flags...), Dir: t.TempDir(), Grace: 100 * time.Millisecond},
 	}
 }
 
@@ -149,9 +147,7 @@ func TestFaultsOfTheStart(t *testing.T) {
 		}
 	}
 	c := config(t, &notices{})
-	c.Start = func(ctx context.Context) (*proc.Service, error) {
-		return proc.StartService(ctx, proc.Command{Args: []string{"no-such-server"}, Dir: "/", Env: []string{"PATH=/nowhere"}})
-	}
+	c.Command = proc.Command{Args: []string{"no-such-server"}, Dir: "/", Env: []string{"PATH=/nowhere"}}
 	if _, _, err := Start(t.Context(), c); err == nil || !strings.Contains(err.Error(), "no-such-server") {
 		t.Errorf("error is %v", err)
 	}
