@@ -11,8 +11,6 @@ type NewCommit struct {
 	Parent  string
 	Message string
 	Files   []File
-	// Tip returns the commit of the branch, to find a commit whose response was lost.
-	Tip func(context.Context) (string, error)
 }
 
 // File is a changed file of a [NewCommit]: a regular one that is not executable.

@@ -1,7 +1,6 @@
 package forge_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"sync"
@@ -17,7 +16,6 @@ func newCommit(parent string) forge.NewCommit {
 	return forge.NewCommit{
 		Branch: "fix/a", Parent: parent, Message: "Fix a\n\nIt was broken.\n\nMillhand-Job: a\n",
 		Files: []forge.File{{Path: "a.go", Content: []byte("a\x00\n")}, {Path: "empty"}, {Path: "old", Deleted: true}},
-		Tip:   func(context.Context) (string, error) { return parent, nil },
 	}
 }
 
@@ -45,7 +43,6 @@ func TestCommitOfTheForge(t *testing.T) {
 		return tip, nil
 	}
 	c := newCommit(parent)
-	c.Tip = func(context.Context) (string, error) { return at(), nil }
 	hash, err := p.Client.Commit(t.Context(), web, c)
 	if err != nil || hash != at() {
 		t.Fatal(hash, err)

@@ -81,7 +81,6 @@ func (p *Publication) sign(ctx context.Context) error {
 			}
 		}
 		c := forge.NewCommit{Branch: s.Branch, Parent: s.base, Message: s.message, Files: files}
-		c.Tip = func(ctx context.Context) (string, error) { return s.tip(ctx, p.Remote) }
 		if tip, err = s.Client.Commit(ctx, s.Repo, c); err != nil {
 			p.discard(ctx, s.base)
 			return err

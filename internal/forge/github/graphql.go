@@ -105,6 +105,27 @@ func (a *API) blocked(ctx context.Context, p forge.Path, pr forge.PullRequest) (
 	return "", err
 }
 
+const tipDocument = "query($owner: String!, $name: String!, $ref: String!) { repository(owner: $owner, name: $name) { ref(qualifiedName: $ref) { target { oid } } } }"
+
+// tip returns the commit of a branch, which exists.
+func (a *API) tip(ctx context.Context, p forge.Path, branch string) (string, error) {
+	var data struct {
+		Repository struct {
+			Ref struct { // null for no branch
+				Target struct {
+					OID string `json:"oid"`
+				} `json:"target"`
+			} `json:"ref"`
+		} `json:"repository"`
+	}
+	c := forge.Call{What: fmt.Sprintf("get branch %s of %s", branch, p), Repo: p}
+	err := a.graphql(ctx, c, tipDocument, map[string]any{"owner": p.Owner, "name": p.Name, "ref": "refs/heads/" + branch}, &data)
+	if err == nil && data.Repository.Ref.Target.OID == "" {
+		err = fmt.Errorf("%s: %w", c.What, forge.ErrNotFound)
+	}
+	return data.Repository.Ref.Target.OID, err
+}
+
 const commitDocument = "mutation($input: CreateCommitOnBranchInput!) { createCommitOnBranch(input: $input) { commit { oid } } }"
 
 // Commit implements [forge.API].
@@ -140,7 +161,7 @@ func (a *API) Commit(ctx context.Context, p forge.Path, n forge.NewCommit) (hash
 	}
 	applied := ""
 	c := forge.Call{What: fmt.Sprintf("make a commit on branch %s of %s", n.Branch, p), Repo: p, Applied: func(ctx context.Context) (bool, error) {
-		tip, err := n.Tip(ctx)
+		tip, err := a.tip(ctx, p, n.Branch)
 		if err != nil || tip == n.Parent {
 			return false, err
 		}

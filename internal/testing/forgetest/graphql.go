@@ -17,6 +17,7 @@ func (s rest) serveGraphQL(r *http.Request) (int, any, error) {
 		Variables struct {
 			Input       committed `json:"input"`
 			Owner, Name string
+			Ref         string
 			Number      int64
 		}
 	}
@@ -32,6 +33,12 @@ func (s rest) serveGraphQL(r *http.Request) (int, any, error) {
 		if p := s.pull(in.Variables.Owner+"/"+in.Variables.Name, in.Variables.Number); p != nil {
 			data, fault = map[string]any{"repository": map[string]any{"pullRequest": map[string]any{"reviewDecision": null(p.Review)}}}, nil
 		}
+	case strings.Contains(in.Query, "ref(qualifiedName: $ref)"):
+		var ref any
+		if at := s.commit(in.Variables.Owner+"/"+in.Variables.Name, strings.TrimPrefix(in.Variables.Ref, "refs/heads/")); at != "" {
+			ref = map[string]any{"target": map[string]any{"oid": at}}
+		}
+		data, fault = map[string]any{"repository": map[string]any{"ref": ref}}, nil
 	case strings.Contains(in.Query, "createCommitOnBranch(input: $input)"):
 		data, fault = s.serveCommit(in.Variables.Input)
 	}
