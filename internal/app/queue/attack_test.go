@@ -131,15 +131,13 @@ func TestASlowWorkerKeepsTheLease(t *testing.T) {
 	q := open(t, s)
 	submit(t, q, run("r1", "a"))
 	other := claims(t, q, "w2")
-	slow, err := q.Claims("w1", map[string]bool{"B": true}, func(ctx context.Context, _ *queue.Run) error {
-		if claim, err := other.Next(ctx, 3*lease); claim != nil || err != nil {
-			t.Errorf("another worker got %+v, %v", claim, err)
-		}
-		return nil
-	})
+	offer := offered(t, claims(t, q, "w1"))
+	if claim, err := within(t.Context(), other, 3*lease); claim != nil || err != nil {
+		t.Errorf("another worker got %+v, %v", claim, err)
+	}
+	claim, err := offer.Take(t.Context())
 	must(t, err)
-	defer slow.Close()
-	finish(t, next(t, slow), event.Passed)
+	finish(t, claim, event.Passed)
 }
 
 func TestAStoppedWorkerReturnsWhatItJustGot(t *testing.T) {
@@ -150,13 +148,9 @@ func TestAStoppedWorkerReturnsWhatItJustGot(t *testing.T) {
 	r.Lease = time.Hour
 	submit(t, q, r)
 	ctx, stop := context.WithCancel(t.Context())
-	c, err := q.Claims("w1", map[string]bool{"B": true}, func(context.Context, *queue.Run) error {
-		stop()
-		return nil
-	})
-	must(t, err)
-	defer c.Close()
-	if claim, err := c.Next(ctx, time.Minute); claim != nil || err == nil {
+	offer := offered(t, claims(t, q, "w1"))
+	stop()
+	if claim, err := offer.Take(ctx); claim != nil || err == nil {
 		t.Fatalf("claim %+v, %v", claim, err)
 	}
 	claim := next(t, claims(t, q, "w2"))

@@ -73,31 +73,84 @@ const (
 	refusedBriefly = time.Second / 4
 )
 
-// claim makes a claim of a message that was delivered after a time. It returns nil if the job
-// has ended, or if the worker does not accept its run.
-func (q *Queue) claim(ctx context.Context, msg jetstream.Msg, by *Claims, after time.Time) (*Claim, error) {
-	r, j, err := q.ordered(ctx, msg)
+// Offer is a job that was delivered to this worker, which holds its lease until it either takes the job or leaves it. It
+// has to do one of them.
+type Offer struct {
+	Run *Run
+	Job Job
+
+	claim *Claim
+	by    *Claims
+}
+
+// offer makes an offer of a message that was delivered after a time. It returns nil if the job has ended.
+func (c *Claims) offer(ctx context.Context, msg jetstream.Msg, after time.Time) (*Offer, error) {
+	r, j, err := c.q.ordered(ctx, msg)
 	if err != nil {
 		return nil, err
 	}
-	c := &Claim{Run: r, Job: j, q: q, msg: msg}
+	o := &Offer{r, j, &Claim{Run: r, Job: j, q: c.q, msg: msg}, c}
+	o.claim.open(ctx, after) // what follows may take longer than the lease
+	result, ended, err := c.q.Result(ctx, r.ID, j.Key)
+	if err == nil && !ended {
+		c.looked++
+		return o, nil
+	}
+	if ended { // its worker was killed before it took the job out of the queue
+		err = o.claim.complete(ctx, result)
+	}
+	return nil, o.end(ctx, err)
+}
+
+// open holds the lease of a message that was delivered after a time.
+func (c *Claim) open(ctx context.Context, after time.Time) {
 	c.wake = sync.NewCond(&c.mu)
 	c.lease, c.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	c.job, c.stop = context.WithCancelCause(c.lease)
-	c.beats.Go(func() { c.heartbeats(c.lease, after) }) // what follows may take longer than the lease
-	began, err := c.begin(ctx, by)
+	c.beats.Go(func() { c.heartbeats(c.lease, after) })
+}
+
+// Take claims the job. It returns nil without an error if there is nothing to do, or if an error stops no other job.
+func (o *Offer) Take(ctx context.Context) (*Claim, error) {
+	began, err := o.claim.begin(ctx, o.by)
 	if began {
-		c.beats.Go(c.writer)
-		return c, nil
+		o.by.looked = 0
+		o.claim.beats.Go(o.claim.writer)
+		return o.claim, nil
 	}
+	return nil, o.settle(ctx, err)
+}
+
+// Leave leaves the job to other workers, because this one doesn't run its run. An error stops all jobs.
+func (o *Offer) Leave(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return o.settle(ctx, context.Cause(ctx))
+	}
+	return o.settle(ctx, o.claim.refuse(o.by))
+}
+
+// settle ends an offer that was not claimed. After an error that stops no other job, Next waits.
+func (o *Offer) settle(ctx context.Context, err error) error {
+	if err = o.end(ctx, err); err != nil {
+		o.by.renew(o.Run.class(o.Job))
+		o.by.looked = refusals
+	}
+	if stops(err) {
+		return err
+	}
+	return nil
+}
+
+// end ends an offer that was not claimed.
+func (o *Offer) end(ctx context.Context, err error) error {
 	if errors.Is(err, ErrInvalid) { // no worker can run the job
-		err = c.spoiled(ctx, err)
+		err = o.claim.spoiled(ctx, err)
 	}
 	if err != nil {
-		err = errors.Join(err, c.giveUp(ctx, err))
+		err = errors.Join(err, o.claim.giveUp(ctx, err))
 	}
-	c.close(ErrLost)
-	return nil, err
+	o.claim.close(ErrLost)
+	return err
 }
 
 // spoiled ends a job that can't be run because a record that it needs is invalid.
@@ -133,22 +186,9 @@ func (q *Queue) ordered(ctx context.Context, msg jetstream.Msg) (*Run, Job, erro
 // begin begins the delivery. It returns false without an error if the worker has nothing to do.
 func (c *Claim) begin(ctx context.Context, by *Claims) (bool, error) {
 	q := c.q
-	result, ended, err := q.Result(ctx, c.Run.ID, c.Job.Key)
-	if err != nil {
-		return false, err
-	}
-	if ended { // its worker was killed before it took the job out of the queue
-		return false, c.complete(ctx, result)
-	}
-	if err := by.accept(ctx, c.Run); err != nil {
-		if ctx.Err() != nil {
-			return false, context.Cause(ctx)
-		}
-		return false, c.refuse(by)
-	}
 	held, done := c.held(ctx)
 	defer done()
-	end, err := c.open(held, by.worker)
+	end, err := c.first(held, by.worker)
 	switch {
 	case errors.Is(err, errOthers):
 		return false, c.refuse(by)
@@ -221,9 +261,9 @@ func (c *Claim) held(ctx context.Context) (held context.Context, done func()) {
 	}
 }
 
-// open appends the first message of the delivery to the job's log, which fences the delivery
-// before. If the log has the result, open returns that. A job of a cancelled run that has not begun does not.
-func (c *Claim) open(ctx context.Context, worker string) (end *Result, err error) {
+// first appends the first message of the delivery to the job's log, which fences the delivery
+// before. If the log has the result, first returns that. A job of a cancelled run that has not begun does not.
+func (c *Claim) first(ctx context.Context, worker string) (end *Result, err error) {
 	for {
 		l, err := c.q.readLog(ctx, c.Run.ID, c.Job.Key)
 		if err != nil {

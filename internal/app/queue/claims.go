@@ -17,7 +17,6 @@ type Claims struct {
 	q      *Queue
 	worker string
 	has    map[string]bool // variables
-	accept func(context.Context, *Run) error
 	wake   chan struct{}
 	sub    *nats.Subscription
 
@@ -28,13 +27,13 @@ type Claims struct {
 	asked     time.Time                     // of Lacks: when it asked the server
 	waiting   []string                      // of Lacks: its last result
 	late      bool                          // the server has not responded to a request for a job in time
+	looked    int                           // how many jobs were offered since Next waited, or since one was claimed
 }
 
 // Claims returns the claims of a worker with an id. has are the variables of its
-// environment: it claims only jobs whose variables it has. accept returns why it runs no job of a
-// run, which leaves them to other workers.
-func (q *Queue) Claims(worker string, has map[string]bool, accept func(context.Context, *Run) error) (*Claims, error) {
-	c := &Claims{q: q, worker: worker, has: has, accept: accept, wake: make(chan struct{}, 1), consumers: map[string]jetstream.Consumer{}, lacks: map[string]string{}, yielded: map[string]time.Time{}}
+// environment: it is offered only jobs whose variables it has.
+func (q *Queue) Claims(worker string, has map[string]bool) (*Claims, error) {
+	c := &Claims{q: q, worker: worker, has: has, wake: make(chan struct{}, 1), consumers: map[string]jetstream.Consumer{}, lacks: map[string]string{}, yielded: map[string]time.Time{}}
 	var err error
 	c.sub, err = q.conn.Subscribe(q.name+".job.>", func(*nats.Msg) {
 		select {
@@ -52,15 +51,17 @@ func (c *Claims) Close() { c.sub.Unsubscribe() } //nolint:errcheck // it ends wi
 // killed are delivered again without a message to others, and how often it lists the classes.
 const poll = time.Second
 
-// Next waits for a job and claims it. It returns nil without an error when no job can be
-// claimed for idle.
-func (c *Claims) Next(ctx context.Context, idle time.Duration) (*Claim, error) {
+// Next waits for a job. It returns nil without an error when none is offered for idle.
+func (c *Claims) Next(ctx context.Context, idle time.Duration) (*Offer, error) {
 	began := c.q.now()
 	for {
-		claim, err := c.try(ctx)
-		if claim != nil || err != nil && !temporary(err) && !ofOneJob(err) {
-			return claim, err
+		if c.looked < refusals {
+			offer, err := c.try(ctx)
+			if offer != nil || stops(err) {
+				return offer, err
+			}
 		}
+		c.looked = 0
 		if c.q.now().Sub(began) >= idle {
 			return nil, nil
 		}
@@ -74,20 +75,22 @@ func (c *Claims) Next(ctx context.Context, idle time.Duration) (*Claim, error) {
 	}
 }
 
-// ofOneJob reports whether an error stops no other job.
-func ofOneJob(err error) bool { return errors.Is(err, ErrLost) || errors.Is(err, ErrInvalid) }
+// stops reports whether an error of one job or request stops the others.
+func stops(err error) bool {
+	return err != nil && !temporary(err) && !errors.Is(err, ErrLost) && !errors.Is(err, ErrInvalid)
+}
 
-// try claims a job if there is one.
-func (c *Claims) try(ctx context.Context) (*Claim, error) {
+// try returns a job if there is one.
+func (c *Claims) try(ctx context.Context) (*Offer, error) {
 	if c.q.now().Sub(c.listed) >= poll {
 		if err := c.refresh(ctx); err != nil {
 			return nil, err
 		}
 	}
 	if len(c.consumers) > 1 { // a class without jobs does not delay those of others
-		claim, err := c.tryAll(ctx, func(j jetstream.Consumer) (jetstream.MessageBatch, error) { return j.FetchNoWait(1) })
-		if claim != nil || err != nil {
-			return claim, err
+		offer, err := c.tryAll(ctx, func(j jetstream.Consumer) (jetstream.MessageBatch, error) { return j.FetchNoWait(1) })
+		if offer != nil || err != nil {
+			return offer, err
 		}
 	}
 	return c.tryAll(ctx, func(j jetstream.Consumer) (jetstream.MessageBatch, error) {
@@ -96,27 +99,31 @@ func (c *Claims) try(ctx context.Context) (*Claim, error) {
 }
 
 // tryAll tries all classes.
-func (c *Claims) tryAll(ctx context.Context, fetch func(jetstream.Consumer) (jetstream.MessageBatch, error)) (*Claim, error) {
+func (c *Claims) tryAll(ctx context.Context, fetch func(jetstream.Consumer) (jetstream.MessageBatch, error)) (*Offer, error) {
 	var errs []error
 	for class, consumer := range c.consumers {
 		if c.lacks[class] != "" || c.yields(class) {
 			continue
 		}
-		claim, err := c.tryClass(ctx, class, func() (jetstream.MessageBatch, error) { return fetch(consumer) })
-		if claim != nil || ctx.Err() != nil {
-			return claim, err
+		offer, err := c.tryClass(ctx, func() (jetstream.MessageBatch, error) { return fetch(consumer) })
+		if offer != nil || ctx.Err() != nil {
+			return offer, err
 		}
 		if err != nil { // the other classes don't wait for this one
-			delete(c.consumers, class)
-			c.listed = time.Time{}
+			c.renew(class)
 			errs = append(errs, err)
 		}
 	}
 	return nil, errors.Join(errs...)
 }
 
-// refusals is how many jobs of a class a worker looks at to find one that it accepts, before it
-// looks at other classes.
+// renew gets a class from the server again, after an error.
+func (c *Claims) renew(class string) {
+	delete(c.consumers, class)
+	c.listed = time.Time{}
+}
+
+// refusals is how many jobs a worker looks at to find one that it accepts, before it waits.
 const refusals = 100
 
 // A worker that has refused a job claims none of its class for a while, and does so from time to
@@ -139,12 +146,9 @@ func (c *Claims) yield(class string) bool {
 // yields reports whether the worker leaves the jobs of a class to others now.
 func (c *Claims) yields(class string) bool { return c.q.now().Sub(c.yielded[class]) < yieldTime }
 
-// tryClass claims a job of a class.
-func (c *Claims) tryClass(ctx context.Context, class string, fetch func() (jetstream.MessageBatch, error)) (*Claim, error) {
+// tryClass returns a job of a class.
+func (c *Claims) tryClass(ctx context.Context, fetch func() (jetstream.MessageBatch, error)) (*Offer, error) {
 	for range refusals {
-		if c.yields(class) {
-			return nil, nil
-		}
 		before := c.q.now()
 		batch, err := fetch()
 		if err != nil {
@@ -158,9 +162,9 @@ func (c *Claims) tryClass(ctx context.Context, class string, fetch func() (jetst
 			c.late = c.late || c.q.now().Sub(before) >= time.Second // it responds after a quarter of a second without a job
 			return nil, nil
 		}
-		claim, err := c.q.claim(ctx, msg, c, before)
-		if claim != nil || err != nil {
-			return claim, err
+		offer, err := c.offer(ctx, msg, before)
+		if offer != nil || err != nil {
+			return offer, err
 		}
 	}
 	return nil, nil

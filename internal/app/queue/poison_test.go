@@ -90,7 +90,7 @@ func work(t *testing.T, q *queue.Queue, r *queue.Run) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d of %d jobs ended", n, len(r.Jobs))
 		}
-		claim, err := c.Next(t.Context(), time.Second)
+		claim, err := within(t.Context(), c, time.Second)
 		must(t, err)
 		if claim != nil {
 			finish(t, claim, event.Passed)

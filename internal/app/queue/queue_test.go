@@ -54,7 +54,7 @@ func submit(t *testing.T, q *queue.Queue, r *queue.Run) *queue.Submitted {
 
 func claims(t *testing.T, q *queue.Queue, worker string) *queue.Claims {
 	t.Helper()
-	c, err := q.Claims(worker, map[string]bool{"B": true}, accepted)
+	c, err := q.Claims(worker, map[string]bool{"B": true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,11 +62,32 @@ func claims(t *testing.T, q *queue.Queue, worker string) *queue.Claims {
 	return c
 }
 
-func accepted(context.Context, *queue.Run) error { return nil }
+// within claims a job that is offered within a time; nil if none is.
+func within(ctx context.Context, c *queue.Claims, idle time.Duration) (*queue.Claim, error) {
+	for until := time.Now().Add(idle); ; {
+		offer, err := c.Next(ctx, time.Until(until))
+		if offer == nil || err != nil {
+			return nil, err
+		}
+		if claim, err := offer.Take(ctx); claim != nil || err != nil {
+			return claim, err
+		}
+	}
+}
+
+// offered waits for an offer.
+func offered(t *testing.T, c *queue.Claims) *queue.Offer {
+	t.Helper()
+	offer, err := c.Next(t.Context(), 20*time.Second)
+	if err != nil || offer == nil {
+		t.Fatalf("offer: %v, %v", offer, err)
+	}
+	return offer
+}
 
 func next(t *testing.T, c *queue.Claims) *queue.Claim {
 	t.Helper()
-	claim, err := c.Next(t.Context(), 20*time.Second)
+	claim, err := within(t.Context(), c, 20*time.Second)
 	if err != nil || claim == nil {
 		t.Fatalf("claim: %v, %v", claim, err)
 	}
@@ -76,7 +97,7 @@ func next(t *testing.T, c *queue.Claims) *queue.Claim {
 
 func none(t *testing.T, c *queue.Claims) {
 	t.Helper()
-	if claim, err := c.Next(t.Context(), time.Millisecond); claim != nil || err != nil {
+	if claim, err := within(t.Context(), c, time.Millisecond); claim != nil || err != nil {
 		t.Fatalf("got claim %+v, error %v", claim, err)
 	}
 }
@@ -193,7 +214,7 @@ func TestAWorkerWithoutTheVariablesClaimsNothing(t *testing.T) {
 	t.Parallel()
 	q := open(t, queuetest.Start(t))
 	submit(t, q, run("r1", "a"))
-	c, err := q.Claims("w", nil, accepted)
+	c, err := q.Claims("w", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +237,7 @@ func TestALongJobIsDeliveredOnce(t *testing.T) {
 	submit(t, q, run("r1", "a"))
 	claim, other := next(t, claims(t, q, "w1")), claims(t, q, "w2")
 	for range 5 {
-		if again, err := other.Next(t.Context(), lease); again != nil || err != nil {
+		if again, err := within(t.Context(), other, lease); again != nil || err != nil {
 			t.Fatalf("delivered again: %+v, %v", again, err)
 		}
 	}
@@ -305,25 +326,25 @@ func TestALostLeaseIsFenced(t *testing.T) {
 func TestAnAcceptingWorkerGetsTheJob(t *testing.T) {
 	t.Parallel()
 	q := open(t, queuetest.Start(t))
-	refusing, err := q.Claims("w1", map[string]bool{"B": true}, func(context.Context, *queue.Run) error { return errors.New("no") })
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer refusing.Close()
+	refusing := claims(t, q, "w1")
 	submit(t, q, run("r1", "a", "b", "c"))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		for ctx.Err() == nil {
-			if claim, err := refusing.Next(ctx, time.Hour); claim != nil || err != nil && ctx.Err() == nil {
-				t.Errorf("claim %+v, %v", claim, err)
+			offer, err := refusing.Next(ctx, time.Hour)
+			if err == nil {
+				err = offer.Leave(ctx)
+			}
+			if err != nil && ctx.Err() == nil {
+				t.Error(err)
 			}
 		}
 	}()
 	c := claims(t, q, "w2")
 	for range 3 {
-		claim, err := c.Next(t.Context(), time.Minute)
+		claim, err := within(t.Context(), c, time.Minute)
 		if claim == nil || err != nil {
 			t.Fatalf("claim %+v, %v", claim, err)
 		}
@@ -367,7 +388,7 @@ func TestAJobThatFailedToStartIsLeftToOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for { // the other job is for everybody
-		again, err := faulty.Next(t.Context(), time.Second)
+		again, err := within(t.Context(), faulty, time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -442,14 +463,14 @@ func TestACancelledRunStartsNothing(t *testing.T) {
 	q := open(t, queuetest.Start(t))
 	r := run("r1", "a")
 	submit(t, q, r)
-	c, err := q.Claims("w1", map[string]bool{"B": true}, func(ctx context.Context, _ *queue.Run) error {
-		_, err := q.Cancel(ctx, r, "by hand")
-		return err
-	})
-	if err != nil {
+	c := claims(t, q, "w1")
+	offer := offered(t, c)
+	if _, err := q.Cancel(t.Context(), r, "by hand"); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(c.Close)
+	if claim, err := offer.Take(t.Context()); claim != nil || err != nil {
+		t.Errorf("claim %+v, %v", claim, err)
+	}
 	none(t, c)
 	none(t, claims(t, q, "w2"))
 	if left, err := q.Cancel(t.Context(), r, "by hand"); left != 1 || err != nil {

@@ -28,8 +28,8 @@ func moreArrows() map[string]string {
 			tools.Registry.source tools/language.Servers.Edit tools/language.Servers.Query tools/tool.Hook.Ask tools/tool.Hook.Environ`,
 		"the price of a request depends on the time and on the terms of earlier ones": `
 			internal/model/opened.Conversation.Price internal/money.Budget.price`,
-		"a question in the middle of something: while a lease is renewed, only if a rule excludes a path": `
-			internal/app/queue.Claims.accept internal/gitops/ignore.Tree.Tracked`,
+		"a question only if a rule excludes a path": `
+			internal/gitops/ignore.Tree.Tracked`,
 	}
 }
 

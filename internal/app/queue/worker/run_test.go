@@ -137,16 +137,19 @@ func (s *stage) claimed() (*worker, *queue.Claim) {
 	s.T.Helper()
 	k := testWorker(s.T, s.server)
 	k.world, k.opts.Sandbox, k.id, k.probe = s.world, "off", "w2", levels.Probing(s.T.Context(), "off")
-	claims, err := s.queue.Claims("w1", nil, k.accept)
+	claims, err := s.queue.Claims("w1", nil)
 	if err != nil {
 		s.T.Fatal(err)
 	}
 	s.T.Cleanup(claims.Close)
-	claim, err := claims.Next(s.T.Context(), time.Minute)
-	if err != nil || claim == nil {
-		s.T.Fatalf("claim %v, %v", claim, err)
+	for {
+		if claim, err := k.claim(s.T.Context(), claims); claim != nil || err != nil {
+			if err != nil {
+				s.T.Fatal(err)
+			}
+			return k, claim
+		}
 	}
-	return k, claim
 }
 
 func TestAJobThatNoDeliveryEndsFailsWithWhatItCost(t *testing.T) {

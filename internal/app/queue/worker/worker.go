@@ -113,7 +113,7 @@ func (k *worker) loop(ctx context.Context) error {
 	for _, name := range k.world.Names {
 		names[name] = k.world.Getenv(name) != ""
 	}
-	claims, err := k.queue.Claims(k.id, names, k.accept)
+	claims, err := k.queue.Claims(k.id, names)
 	if err != nil {
 		return fault.New(event.ExitUnavailable, "claim jobs: %w", err)
 	}
@@ -140,7 +140,7 @@ func (k *worker) loop(ctx context.Context) error {
 		var claim *queue.Claim
 		wait := k.pause()
 		if wait == 0 {
-			claim, err = claims.Next(ctx, time.Second)
+			claim, err = k.claim(ctx, claims)
 			if err != nil && ctx.Err() == nil {
 				return fault.New(event.ExitUnavailable, "claim a job: %w", err)
 			}
@@ -189,6 +189,26 @@ func (k *worker) loop(ctx context.Context) error {
 		})
 		if k.opts.Once {
 			return nil
+		}
+	}
+}
+
+// claim claims a job of a run that this worker runs. It returns nil without an error if no job is offered for a second.
+func (k *worker) claim(ctx context.Context, claims *queue.Claims) (*queue.Claim, error) {
+	until := k.world.Now().Add(time.Second)
+	for {
+		offer, err := claims.Next(ctx, until.Sub(k.world.Now()))
+		if offer == nil || err != nil {
+			return nil, err
+		}
+		var claim *queue.Claim
+		if k.accept(ctx, offer.Run) != nil {
+			err = offer.Leave(ctx)
+		} else {
+			claim, err = offer.Take(ctx)
+		}
+		if claim != nil || err != nil {
+			return claim, err
 		}
 	}
 }
