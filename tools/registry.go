@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"context"
 	"fmt"
 	"regexp"
 	"slices"
@@ -26,8 +25,7 @@ type Registry struct {
 	// but work if the model calls them.
 	spare []Tool
 
-	source  func(context.Context) ([]Tool, int) // of live; nil for none
-	live    []Tool                              // tools that may change between turns
+	live    []Tool // tools that may change between turns
 	version int
 }
 
@@ -81,21 +79,13 @@ func For(env *Env, more ...Tool) (*Registry, error) {
 	return r, nil
 }
 
-// Follow adds tools that may change between the turns of a session, in addition to all others.
-// source returns them and a number that differs after a change. Their names must not be in use.
-func (r *Registry) Follow(source func(context.Context) (current []Tool, version int)) {
-	r.source = source
-}
-
-// Refresh updates the tools that may change, and reports whether they have changed. It must not
-// be called while a tool runs.
-func (r *Registry) Refresh(ctx context.Context) bool {
-	if r.source == nil {
-		return false
-	}
-	before := r.version
-	r.live, r.version = r.source(ctx)
-	return r.version != before
+// Follow sets the tools that may change between the turns of a session, in addition to all others. Their names
+// must not be in use. It reports whether they have changed: version is a number that differs after a change. It must not be called
+// while a tool runs.
+func (r *Registry) Follow(current []Tool, version int) (changed bool) {
+	changed = version != r.version
+	r.live, r.version = current, version
+	return changed
 }
 
 // patches reports whether the session's model is trained to edit files with

@@ -13,15 +13,18 @@ import (
 	"github.com/millhand/millhand/internal/extension/jshost"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/tools"
 )
 
-// Chat are the hooks of plugins that change what a session sends to its model. A function is nil if
-// no plugin has its hook, and returns what it was given if the hook fails.
+// Chat are the hooks of plugins that change what a session sends to its model, and the tools that it offers. A hook is nil if
+// no plugin has it, and returns what it was given if the hook fails.
 type Chat struct {
 	Prompt func(ctx context.Context, text string) string
 	System func(ctx context.Context, text string) string
 	// Messages changes the messages of a request.
 	Messages func(context.Context, []model.Message) []model.Message
+	// Tools is [Set.Refresh]; nil if the tools don't change.
+	Tools func(context.Context) (current []tools.Tool, version int)
 	// Tool changes the description and the schema of an offered tool.
 	Tool func(context.Context, model.ToolSpec) model.ToolSpec
 	// Request changes the sampling and the headers of a request, whose MaxOutput is the limit; 0
@@ -52,6 +55,9 @@ type chat struct {
 
 // Chat returns the hooks for a session with a model, which is PROVIDER/NAME.
 func (set *Set) Chat(session, agent, of string) (all Chat) {
+	if set.Follows() {
+		all.Tools = func(ctx context.Context) ([]tools.Tool, int) { return set.Refresh(ctx, session, agent) }
+	}
 	if set == nil || set.host == nil {
 		return all
 	}

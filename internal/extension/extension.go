@@ -42,6 +42,7 @@ type Config struct {
 	Proxy   func(*http.Request) (*url.URL, error) // for remote servers; nil for none
 	Hold    func(token string)                    // is called with each token that is requested for a server, before its use
 	Scripts *Scripts                              // nil without tool files and plugins
+	Changed func()                                // is called when a server has other tools than at the start, of those that are followed
 	Emit    func(event.Extension)                 // called by several goroutines
 	Warn    func(text string)                     // likewise
 	Now     func() time.Time
@@ -213,6 +214,7 @@ func (set *Set) Refresh(ctx context.Context, session, agent string) ([]tools.Too
 		set.offer() //nolint:errcheck // it has succeeded with these tools
 	}
 	set.version++
+	set.config.Changed()
 	return slices.Concat(set.host.tools(session, agent), set.tools), set.version
 }
 

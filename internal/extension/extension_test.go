@@ -36,6 +36,7 @@ type record struct {
 	last     map[string]event.Extension // by name
 	warnings []string
 	launched []string // language servers
+	changes  int      // of tools that are followed
 }
 
 func (r *record) warned(t *testing.T, text string) {
@@ -74,6 +75,7 @@ func config(t *testing.T, r *record, servers ...tasks.MCPServer) Config {
 		Launch: func(_ context.Context, s tasks.MCPServer) (proc.Command, error) {
 			return proc.Command{Args: append([]string{self, "mcp-server"}, s.Process.Command...), Dir: t.TempDir(), Grace: 100 * time.Millisecond}, nil
 		},
+		Changed: func() { r.changes++ },
 		Emit: func(e event.Extension) {
 			r.mu.Lock()
 			defer r.mu.Unlock()

@@ -45,6 +45,9 @@ func TestChangesAreFollowed(t *testing.T) {
 	if got, want := named(after, "pinned_"), named(before, "pinned_"); !slices.Equal(got, want) {
 		t.Errorf("the tools of the other server are %q, were %q", got, want)
 	}
+	if r.changes != 1 {
+		t.Errorf("%d changes", r.changes)
+	}
 	r.warned(t, "pinned has changed its tools; the job continues with those of the start")
 	if len(r.warnings) != 1 {
 		t.Errorf("warnings %q", r.warnings)

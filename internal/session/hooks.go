@@ -6,6 +6,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/tools"
 )
 
 // Hooks change what a session sends to its model. Each may be nil. They may be called for several
@@ -16,6 +17,8 @@ type Hooks struct {
 	// Tool changes the description and the schema of a tool when it is offered. Calls are checked
 	// against the tool's own schema.
 	Tool func(context.Context, model.ToolSpec) model.ToolSpec
+	// Tools returns the tools that may change between turns, for [tools.Registry.Follow].
+	Tools func(context.Context) (current []tools.Tool, version int)
 	// Messages returns what is sent instead of the conversation, or the conversation. Messages that
 	// are in it have their ids, others none.
 	Messages func(context.Context, []model.Message) []model.Message

@@ -24,7 +24,7 @@ func (s *Session) turn(ctx context.Context) *End {
 		}
 		return s.handle(ctx, r.response, r.ended.Number)
 	}
-	refreshed := s.cfg.Tools.Refresh(ctx)
+	refreshed := s.cfg.Hooks.Tools != nil && s.cfg.Tools.Follow(s.cfg.Hooks.Tools(ctx))
 	if refreshed {
 		s.head.specs = offered(s.cfg)
 	}

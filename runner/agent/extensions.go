@@ -51,6 +51,7 @@ func (x *extensions) start(ctx context.Context, fail context.CancelCauseFunc) *e
 			return x.processes.Launch(ctx, g, s.Process, j.opts.Work, j.Spec.ID+"@"+s.Name) // no job has such a name
 		},
 		Scripts: scripts,
+		Changed: func() { j.Read("tools that an MCP server describes in another way since the job started") },
 		Emit:    func(e event.Extension) { j.Emit(event.Event{Type: event.ExtensionChanged, Extension: &e}) },
 		Warn:    j.Warn, Now: j.opts.Now,
 	}
@@ -77,14 +78,7 @@ func (x *extensions) tools(ctx context.Context, env *tools.Env, s sessionSpec) (
 	}
 	all, err := tools.For(env, more...)
 	if err == nil && follows {
-		all.Follow(func(ctx context.Context) ([]tools.Tool, int) {
-			current, version := x.set.Refresh(ctx, session, agent)
-			if version > 0 {
-				x.job.Read("tools that an MCP server describes in another way since the job started")
-			}
-			return current, version
-		})
-		all.Refresh(ctx)
+		all.Follow(x.set.Refresh(ctx, session, agent))
 	}
 	return all, err
 }

@@ -242,7 +242,7 @@ func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuatio
 		Sampling: model.Sampling(s.task.Sampling),
 		Window:   window, MaxOutput: output,
 		FinalSummary: !strings.HasPrefix(s.speaks, "script:"), Schema: s.schema(),
-		Hooks: session.Hooks{System: chat.System, Messages: chat.Messages, Tool: chat.Tool, Request: chat.Request, Summary: chat.Summary, Finished: chat.Finished},
+		Hooks: session.Hooks{System: chat.System, Messages: chat.Messages, Tools: chat.Tools, Tool: chat.Tool, Request: chat.Request, Summary: chat.Summary, Finished: chat.Finished},
 		Journal: journal.NewWriter(o.transcript, w.job.opts.Now, w.job.opts.Redact.JSON, func(err error) {
 			w.job.Warn(fmt.Sprintf("transcript incomplete: %v", err))
 		}),

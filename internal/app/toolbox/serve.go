@@ -103,7 +103,7 @@ func serve(ctx context.Context, w world.World, o load.ProfileOptions, mode strin
 			own.Profile, own.Tools = confinement.ProcessProfile(g.Profile, "mcp."+s.Name, s.Process), nil
 			return processes.Launch(ctx, own, s.Process, base, "tool@"+s.Name)
 		},
-		Emit: func(event.Extension) {}, Now: w.Now,
+		Changed: func() {}, Emit: func(event.Extension) {}, Now: w.Now,
 		Warn: func(text string) { fmt.Fprintln(w.Err, printable.Text(env.Redact.Text("millhand: "+text))) },
 	})
 	stop = func() { //nolint:contextcheck // ends in any case
