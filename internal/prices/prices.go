@@ -212,53 +212,7 @@ type Model struct {
 	// Maker is set if the price is that of the maker, for a model that a cloud serves.
 	Maker bool
 
-	prices []conditional // the last that holds counts; empty if unknown
-}
-
-// conditional is a price that holds from a date on, or at some hours of each day.
-type conditional struct {
-	from       string // 2006-01-02; "" for always
-	start, end string // in UTC, as 15:04; "" for all day
-	price      money.Price
-}
-
-func (c conditional) holds(at time.Time) bool {
-	at = at.UTC()
-	hour := at.Format("15:04")
-	switch {
-	case c.from != "":
-		return at.Format(time.DateOnly) >= c.from
-	case c.start == "":
-		return true
-	case c.end < c.start: // over midnight
-		return hour >= c.start || hour < c.end
-	}
-	return hour >= c.start && hour < c.end
-}
-
-// Price returns what requests cost that end at the given time; false if that is unknown.
-func (m Model) Price(at time.Time) (money.Price, bool) {
-	for _, c := range slices.Backward(m.prices) {
-		if c.holds(at) {
-			return c.price, true
-		}
-	}
-	return money.Price{}, false
-}
-
-// Possible returns the prices that may apply to requests that end within a day.
-func (m Model) Possible(at time.Time) []money.Price {
-	var list []money.Price
-	for _, c := range m.prices {
-		if c.from != "" && !c.holds(at.Add(24*time.Hour)) {
-			continue
-		}
-		if c.start == "" && c.holds(at) { // it replaces all before it
-			list = nil
-		}
-		list = append(list, c.price)
-	}
-	return list
+	money.Schedule // of its prices
 }
 
 // Highest returns the highest of the prices that may apply to requests of a model within a day; false if none is known.
@@ -307,7 +261,7 @@ func (t *Table) search(id string) (Model, bool) {
 			m, known = t.of(other + "/" + strings.ToLower(name))
 		}
 	case "bedrock", "vertex":
-		if made := madeBy(provider, strings.ToLower(name)); made != "" && len(m.prices) == 0 {
+		if made := madeBy(provider, strings.ToLower(name)); made != "" && len(m.Schedule) == 0 {
 			m, known = t.of(made)
 			m.Maker = known
 		}
@@ -326,13 +280,13 @@ func (t *Table) search(id string) (Model, bool) {
 func (t *Table) of(id string) (m Model, known bool) {
 	m, known = t.checked(id)
 	row, ok := t.listed.find(id)
-	if !ok || len(m.prices) > 0 {
+	if !ok || len(m.Schedule) > 0 {
 		return m, known
 	}
 	fields := strings.Fields(row)
 	other := factsIn(fields)
 	other.facts(m)
-	other.prices, _ = parsePrices(row, 4) // WithListed has read them
+	other.Schedule, _ = parsePrices(row, 4) // WithListed has read them
 	return other, true
 }
 
@@ -353,7 +307,7 @@ func (t *Table) checked(id string) (m Model, known bool) {
 	if priced {
 		fields := strings.Fields(row)
 		m.Context, _ = strconv.Atoi(fields[1])
-		m.prices, _ = parsePrices(row, 2) // Parse has read them
+		m.Schedule, _ = parsePrices(row, 2) // Parse has read them
 		provider, names, _ := strings.Cut(fields[0], "/")
 		for name := range strings.SplitSeq(names, "|") {
 			if described {
@@ -368,7 +322,7 @@ func (t *Table) checked(id string) (m Model, known bool) {
 	fields := strings.Fields(own)
 	m.facts(factsIn(fields))
 	if len(fields) > 4 && (t.newer || !priced) && exact {
-		m.prices, _ = parsePrices(own, 4)
+		m.Schedule, _ = parsePrices(own, 4)
 	}
 	return m, true
 }
@@ -398,7 +352,7 @@ func (t *Table) Names() []string {
 	}
 	maps.DeleteFunc(names, func(name string, _ bool) bool {
 		m, _ := t.Of(name)
-		return len(m.prices) == 0
+		return len(m.Schedule) == 0
 	})
 	return slices.Sorted(maps.Keys(names))
 }
@@ -406,17 +360,17 @@ func (t *Table) Names() []string {
 var conditionForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:(\d{4}-\d\d-\d\d)|(\d\d:\d\d)-(\d\d:\d\d))@`) })
 
 // parsePrices reads the prices in a row of a model; "unknown" means no price.
-func parsePrices(row string, from int) ([]conditional, error) {
-	var list []conditional
+func parsePrices(row string, from int) (money.Schedule, error) {
+	var list money.Schedule
 	fields := strings.Fields(row)
 	model := fields[0]
 	for _, field := range fields[from:] {
 		if field == "unknown" {
 			return nil, nil
 		}
-		var c conditional
+		var c money.Dated
 		if at := conditionForm().FindStringSubmatch(field); at != nil {
-			c.from, c.start, c.end = at[1], at[2], at[3]
+			c.From, c.Start, c.End = at[1], at[2], at[3]
 			field = field[len(at[0]):]
 		}
 		for i, section := range strings.Split(field, ";") {
@@ -433,9 +387,9 @@ func parsePrices(row string, from int) ([]conditional, error) {
 				return nil, err
 			}
 			if i == 0 {
-				c.price.Rates = r
+				c.Price.Rates = r
 			} else {
-				c.price.Tiers = append(c.price.Tiers, money.Tier{From: start, Rates: r})
+				c.Price.Tiers = append(c.Price.Tiers, money.Tier{From: start, Rates: r})
 			}
 		}
 		list = append(list, c)

@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/kinds"
@@ -17,26 +16,21 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// pricing is what a model costs, which may depend on the time: of requests that end at
-// a time, and all that is possible for those that start then.
-type pricing interface {
-	Price(at time.Time) (money.Price, bool)
-	Possible(at time.Time) []money.Price
+// pricing is what a model costs.
+type pricing struct {
+	money.Schedule
+	written bool // by the manifest: it counts whatever the terms of the service are
 }
 
-// fixed is a price that never changes.
-type fixed money.Price
+// written is a price of the manifest.
+func written(p money.Price) pricing { return pricing{money.Schedule{{Price: p}}, true} }
 
-func (p fixed) Price(time.Time) (money.Price, bool) { return money.Price(p), true }
-func (p fixed) Possible(time.Time) []money.Price    { return []money.Price{money.Price(p)} }
-
-// cost returns what a request of some usage costs. Prices of the manifest count whatever
-// the terms of the service are.
+// cost returns what a request of some usage costs.
 func (m *Set) cost(id string, p pricing, u money.Usage) (money.USD, bool) {
 	price, ok := p.Price(m.now())
 	searches := searchUSD.Percent(100 * min(u.Searches, maxSearches))
 	terms := strings.TrimSpace(u.Terms + " " + m.region(id))
-	if _, written := p.(fixed); written || terms == "" {
+	if p.written || terms == "" {
 		return price.Cost(u).Add(searches), ok
 	}
 	percent := prices.Percent(inTable(m.Plan, id), terms)
@@ -136,19 +130,19 @@ func (m *Set) Facts(id string) opened.Facts {
 }
 
 // price returns the price of a model in the manifest, or else in the price table.
-func (m *Set) price(id, written string) (pricing, bool) {
-	if p, ok := m.Plan.Prices[written]; ok {
-		return fixed(p), true
+func (m *Set) price(id, name string) (pricing, bool) {
+	if p, ok := m.Plan.Prices[name]; ok {
+		return written(p), true
 	}
 	known := m.known(id)
 	base, priced := known.Price(m.now())
 	switch facts, _ := declared(m.Plan, id); {
 	case facts.Priced():
-		return fixed(facts.Price(id, base)), true
+		return written(facts.Price(id, base)), true
 	case m.free(id):
-		return fixed{}, true
+		return written(money.Price{}), true
 	}
-	return known, priced
+	return pricing{known.Schedule, false}, priced
 }
 
 // free reports whether a model costs nothing: a script, or one of the user's own server.
