@@ -83,7 +83,8 @@ func costsADollar(t *testing.T) func(tasks.Job, string, opened.Notices) (opened.
 	return func(j tasks.Job, child string, on opened.Notices) (opened.Conversation, error) {
 		c, err := open(j, child, on)
 		c.Model = model.Priced(c.Model, func(money.Usage) (money.USD, bool) { return money.Dollar, true })
-		c.Price = func(money.Usage) money.USD { return money.Dollar }
+		c.Quotes = money.Quotes{{Schedule: money.Schedule{{Price: money.Price{Rates: money.Rates{Input: 1}}}}, Surcharge: &money.Surcharge{}}}
+		c.Quotes[0].Surcharge.Raise(100 * int64(money.Dollar)) // on a nano-dollar for each request
 		return c, err
 	}
 }

@@ -154,7 +154,7 @@ func (r *run) shareBudget(ctx context.Context) (settle func()) {
 
 func newRun(plan *tasks.Plan, o Options) *run {
 	r := &run{
-		opts: o, budget: money.NewBudget("run budget", plan.Budget.CostUSD, o.Costs.Spent), publications: make(chan struct{}, MaxPublications),
+		opts: o, budget: money.NewBudget("run budget", plan.Budget.CostUSD, o.Now, o.Costs.Spent), publications: make(chan struct{}, MaxPublications),
 	}
 	r.Run = site.NewRun(plan, &r.opts.Options)
 	r.agents = agent.NewRun(r.Run, &r.opts.Options, r.budget, o.Equipment, o.About.Version)

@@ -78,7 +78,7 @@ func TestRetriesAndFallbacksAddUpWhatTheyLose(t *testing.T) {
 	second := &attempts{with: []Response{{Lost: lostOf(4, 0.4)}, {Text: "yes", CostUSD: costs(1)}}, errs: []error{down, nil}}
 	chain := Fallback([]Named{{"a", Retrying(charging(first), impatient(), nil)}, {"b", Retrying(charging(second), impatient(), nil)}}, nil)
 	var charged money.USD
-	b := money.NewBudget("run budget", 0, func(usd money.USD) { charged = usd })
+	b := money.NewBudget("run budget", 0, time.Now, func(usd money.USD) { charged = usd })
 	r, err := b.Reserve(t.Context(), money.Usage{}, money.Usage{})
 	if err != nil {
 		t.Fatal(err)
@@ -99,6 +99,7 @@ func charging(m Model) Model {
 // what all of them have cost: the first model, its retries, and the second one.
 func TestNoAttemptIsMadeWithoutMoney(t *testing.T) {
 	down := Fail(ClassUnavailable, errors.New("broke off"))
+	half := money.Quotes{{Schedule: money.Schedule{{Price: money.Price{Rates: money.Rates{Output: money.Dollar / 2 * 1_000_000}}}}}} // for a token
 	for _, tt := range []struct {
 		limit         float64 // an attempt can cost 0.5
 		first, second int     // attempts
@@ -113,8 +114,8 @@ func TestNoAttemptIsMadeWithoutMoney(t *testing.T) {
 		a := &attempts{with: []Response{{Lost: lostOf(1, 0.1)}, {}, {Lost: lostOf(2, 0.2)}, {}, {}}, errs: []error{down, down, down, down, down}}
 		b := &attempts{with: []Response{{Lost: lostOf(4, 0.4)}, {Text: "yes", CostUSD: costs(0.5)}}, errs: []error{down, nil}}
 		var sum money.USD
-		budget := money.NewBudget("run budget", *costs(tt.limit), func(usd money.USD) { sum = usd })
-		r, err := budget.Session("m", func(money.Usage) money.USD { return *costs(0.5) }).Reserve(t.Context(), money.Usage{Output: 1}, money.Usage{})
+		budget := money.NewBudget("run budget", *costs(tt.limit), time.Now, func(usd money.USD) { sum = usd })
+		r, err := budget.Session("m", half).Reserve(t.Context(), money.Usage{Output: 1}, money.Usage{})
 		if err != nil {
 			t.Fatal(err)
 		}

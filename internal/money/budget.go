@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"strings"
 	"sync"
+	"time"
 )
 
 const (
@@ -40,9 +41,9 @@ type Budget struct {
 
 	// Of a session only:
 	model   string
-	price   func(Usage) USD // nil if unknown: then costs are only counted
-	summary USD             // in reserved, for the session's summary
-	started bool            // the session has made a request
+	quotes  Quotes // nil if unknown: then costs are only counted
+	summary USD    // in reserved, for the session's summary
+	started bool   // the session has made a request
 }
 
 // tree is what the budgets of a tree share.
@@ -52,14 +53,15 @@ type tree struct {
 	// first is the least that the first request of a session can cost, by model.
 	first  map[string]USD
 	notify func(usd USD)
+	now    func() time.Time
 	shared *shared // nil if no other process shares the limit of the root
 }
 
 // NewBudget returns the root of a tree of budgets; 0 means no limit. Errors call it by
-// name. notify, unless it is nil, is called with what this process has spent and has
+// name. Prices are those at the time of now. notify, unless it is nil, is called with what this process has spent and has
 // reserved, after each change and never concurrently.
-func NewBudget(name string, limit USD, notify func(usd USD)) *Budget {
-	return &Budget{tree: &tree{freed: make(chan struct{}), first: map[string]USD{}, notify: notify}, name: name, limit: limit}
+func NewBudget(name string, limit USD, now func() time.Time, notify func(usd USD)) *Budget {
+	return &Budget{tree: &tree{freed: make(chan struct{}), first: map[string]USD{}, now: now, notify: notify}, name: name, limit: limit}
 }
 
 // SpentBefore sets what an earlier process has spent of b, without the budgets above it. It
@@ -76,10 +78,9 @@ func (b *Budget) Child(name string, limit USD) *Budget {
 	return &Budget{tree: b.tree, parent: b, name: name, limit: limit}
 }
 
-// Session returns a budget below b for the requests of one session. price returns
-// the most that a request of that usage costs; it is nil if that is unknown.
-func (b *Budget) Session(model string, price func(Usage) USD) *Budget {
-	return &Budget{tree: b.tree, parent: b, model: model, price: price}
+// Session returns a budget below b for the requests of one session, with what they may cost.
+func (b *Budget) Session(model string, quotes Quotes) *Budget {
+	return &Budget{tree: b.tree, parent: b, model: model, quotes: quotes}
 }
 
 // Exceeded is the error of a budget that can't pay for a request.
@@ -212,9 +213,9 @@ func (b *Budget) try(request, summary Usage) (r *Reservation, wait <-chan struct
 	}
 	available := poorest.available().Add(b.summary)
 	switch {
-	case b.price == nil && available <= 0:
+	case b.quotes == nil && available <= 0:
 		return nil, nil, poorest.exceeded()
-	case b.price == nil || poorest.limit == 0:
+	case b.quotes == nil || poorest.limit == 0:
 		return b.reservation(0, 0), nil, nil
 	}
 	b.start(request.Input)
@@ -264,7 +265,8 @@ func (b *Budget) maxCost(input int64, output int) USD {
 	plain := Usage{Input: input, Output: int64(output)}
 	written := plain
 	written.CacheWrite = input
-	return max(b.price(plain), b.price(written))
+	now := b.now()
+	return max(b.quotes.Most(plain, now), b.quotes.Most(written, now))
 }
 
 // affords is how many tokens of output usd pays for beside the input. The price
@@ -318,10 +320,10 @@ type Reservation struct {
 // Estimate returns the most that a request of a session costs with that usage; nil if it is
 // unknown.
 func (b *Budget) Estimate(u Usage) *USD {
-	if b.price == nil {
+	if b.quotes == nil {
 		return nil
 	}
-	return new(b.price(u))
+	return new(b.quotes.Most(u, b.now()))
 }
 
 // Amount returns what is reserved for one attempt; nil if nothing is.

@@ -7,12 +7,13 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"time"
 )
 
 // perToken prices input and output, and writing to a cache at a quarter more.
-func perToken(in, out float64) func(Usage) USD {
+func perToken(in, out float64) Quotes {
 	input := USD(in * 1e15)
-	return Price{Rates: Rates{Input: input, Output: USD(out * 1e15), CacheRead: input, CacheWrite: input * 5 / 4}}.Cost
+	return Quotes{{Schedule: Schedule{{Price: Price{Rates: Rates{Input: input, Output: USD(out * 1e15), CacheRead: input, CacheWrite: input * 5 / 4}}}}}}
 }
 
 func dollars(f float64) USD {
@@ -38,7 +39,7 @@ func exceeded(err error) bool {
 func TestNoBudgetIsExceeded(t *testing.T) {
 	for seed := range uint64(1000) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		run := NewBudget("run budget", dollars(0.01+rng.Float64()), nil)
+		run := NewBudget("run budget", dollars(0.01+rng.Float64()), time.Now, nil)
 		price := perToken(rng.Float64()/1e5, rng.Float64()/1e4)
 		jobs := make([]*Budget, 8)
 		excess := make([]USD, 16)
@@ -97,7 +98,7 @@ func spend(ctx context.Context, b *Budget, rng *rand.Rand, greedy bool) (excess 
 		if greedy && rng.IntN(10) == 0 {
 			used = Usage{Input: request.Input, Output: request.Output * 2}
 		}
-		cost := b.price(used)
+		cost := *b.Estimate(used)
 		excess += max(cost-b.maxCost(request.Input, int(request.Output)), 0)
 		if rng.IntN(20) == 0 {
 			settle(r, nil)
@@ -128,7 +129,7 @@ func TestOutputIsShortenedBeforeARequestIsRefused(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			b := NewBudget("run budget", dollars(tt.limit), nil).Child("job budget", 0).Session("m", price)
+			b := NewBudget("run budget", dollars(tt.limit), time.Now, nil).Child("job budget", 0).Session("m", price)
 			r, err := b.Reserve(t.Context(), tt.request, tt.summary)
 			output := -1
 			if err == nil {
@@ -142,7 +143,7 @@ func TestOutputIsShortenedBeforeARequestIsRefused(t *testing.T) {
 }
 
 func TestSummaryUsesReservation(t *testing.T) {
-	run := NewBudget("run budget", dollars(0.06), nil)
+	run := NewBudget("run budget", dollars(0.06), time.Now, nil)
 	b, other := run.Session("m", perToken(1e-6, 1e-5)), run.Session("m", perToken(1e-6, 1e-5))
 	request, summary := Usage{Output: 1000}, Usage{Input: 1000, Output: 2048}
 	r, err := b.Reserve(t.Context(), request, summary)
@@ -170,7 +171,7 @@ func TestSummaryUsesReservation(t *testing.T) {
 }
 
 func TestARequestWaitsForReservationsOfOthers(t *testing.T) {
-	run := NewBudget("run budget", dollars(0.05), nil)
+	run := NewBudget("run budget", dollars(0.05), time.Now, nil)
 	price := perToken(0, 1e-5)
 	first, second := run.Session("m", price), run.Session("m", price)
 	request := Usage{Output: 4000}
@@ -196,7 +197,7 @@ func TestARequestWaitsForReservationsOfOthers(t *testing.T) {
 }
 
 func TestUnknownPricesAreCounted(t *testing.T) {
-	b := NewBudget("run budget", Dollar, nil).Child("job budget", Dollar/2).Session("m", nil)
+	b := NewBudget("run budget", Dollar, time.Now, nil).Child("job budget", Dollar/2).Session("m", nil)
 	for range 2 {
 		r, err := b.Reserve(t.Context(), Usage{Input: 1e9}, Usage{})
 		if err != nil {
@@ -217,7 +218,7 @@ func TestUnknownPricesAreCounted(t *testing.T) {
 // A failed attempt is charged immediately, and another one is only made if there is
 // money for it beside that.
 func TestFailedAttemptsAreCharged(t *testing.T) {
-	run := NewBudget("run budget", dollars(0.05), nil)
+	run := NewBudget("run budget", dollars(0.05), time.Now, nil)
 	r, err := run.Session("m", perToken(0, 1e-5)).Reserve(t.Context(), Usage{Output: 2000}, Usage{}) // reserves 0.02
 	if err != nil {
 		t.Fatal(err)
@@ -239,7 +240,7 @@ func TestFailedAttemptsAreCharged(t *testing.T) {
 }
 
 func TestAttemptOfUnknownCostIsChargedInFull(t *testing.T) {
-	run := NewBudget("run budget", dollars(0.05), nil)
+	run := NewBudget("run budget", dollars(0.05), time.Now, nil)
 	r, err := run.Session("m", perToken(0, 1e-5)).Reserve(t.Context(), Usage{Output: 1000}, Usage{}) // reserves 0.01
 	if err != nil {
 		t.Fatal(err)
@@ -263,7 +264,7 @@ func TestAttemptOfUnknownCostIsChargedInFull(t *testing.T) {
 // With prices unknown nothing is reserved, and with the money spent nothing that
 // costs something is repeated.
 func TestAttemptsOfUnknownPriceAreRepeatedWhileMoneyRemains(t *testing.T) {
-	run := NewBudget("run budget", dollars(0.05), nil)
+	run := NewBudget("run budget", dollars(0.05), time.Now, nil)
 	r, err := run.Session("m", nil).Reserve(t.Context(), Usage{Output: 1000}, Usage{})
 	if err != nil {
 		t.Fatal(err)
@@ -282,7 +283,7 @@ func TestAttemptsOfUnknownPriceAreRepeatedWhileMoneyRemains(t *testing.T) {
 			t.Errorf("%+v: %v, %s", tt, err, state(run))
 		}
 	}
-	free, err := NewBudget("run budget", 0, nil).Session("m", nil).Reserve(t.Context(), Usage{}, Usage{})
+	free, err := NewBudget("run budget", 0, time.Now, nil).Session("m", nil).Reserve(t.Context(), Usage{}, Usage{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,7 +294,7 @@ func TestAttemptsOfUnknownPriceAreRepeatedWhileMoneyRemains(t *testing.T) {
 }
 
 func TestFreeAttemptIsRetried(t *testing.T) {
-	run := NewBudget("run budget", dollars(0.05), nil)
+	run := NewBudget("run budget", dollars(0.05), time.Now, nil)
 	b := run.Session("m", perToken(0, 1e-5))
 	r, err := b.Reserve(t.Context(), Usage{Output: 1000}, Usage{})
 	if err != nil {
@@ -317,7 +318,7 @@ func TestFreeAttemptIsRetried(t *testing.T) {
 }
 
 func TestSessionStartRequiresBudgetForFirstRequest(t *testing.T) {
-	run := NewBudget("run budget", dollars(0.045), nil)
+	run := NewBudget("run budget", dollars(0.045), time.Now, nil)
 	if err := run.CanStart(t.Context(), "m"); err != nil {
 		t.Errorf("nothing is known of the model yet: %v", err)
 	}
@@ -330,7 +331,7 @@ func TestSessionStartRequiresBudgetForFirstRequest(t *testing.T) {
 		if err := run.CanStart(t.Context(), "m"); err != nil {
 			t.Errorf("money that is only reserved: %v", err)
 		}
-		settle(r, new(b.price(Usage{Input: input})))
+		settle(r, b.Estimate(Usage{Input: input}))
 	}
 	if err := run.CanStart(t.Context(), "m"); !exceeded(err) || run.CanStart(t.Context(), "another") != nil {
 		t.Errorf("%v with %s", err, state(run))

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"time"
 )
 
 // book is the ledger of some processes, in memory.
@@ -158,7 +159,7 @@ func (p *process) Changed() <-chan struct{} {
 // open returns the budget of a process that shares a book, and what ends it.
 func (b *book) open(t *testing.T, name string, limit float64) (run *Budget, p *process, end func()) {
 	t.Helper()
-	run, p = NewBudget("run budget", dollars(limit), nil), &process{book: b, name: name}
+	run, p = NewBudget("run budget", dollars(limit), time.Now, nil), &process{book: b, name: name}
 	settled := run.Share(t.Context(), p)
 	end = sync.OnceFunc(func() {
 		if err := settled(context.WithoutCancel(t.Context())); err != nil && !errors.Is(err, errGone) {
@@ -515,7 +516,7 @@ func TestOwnCostIsReported(t *testing.T) {
 	shared := newBook()
 	shared.charge("an earlier process", dollars(0.02))
 	var reported USD
-	run := NewBudget("run budget", dollars(0.05), func(usd USD) { reported = usd })
+	run := NewBudget("run budget", dollars(0.05), time.Now, func(usd USD) { reported = usd })
 	end := run.Share(t.Context(), &process{book: shared, name: "a"})
 	r := reserve(t, run.Session("m", output), 5000)
 	if r.Output != 3000 || reported != dollars(0.03) {
@@ -528,7 +529,7 @@ func TestOwnCostIsReported(t *testing.T) {
 }
 
 func TestNoLimitNeedsNoLedger(t *testing.T) {
-	run := NewBudget("run budget", 0, nil)
+	run := NewBudget("run budget", 0, time.Now, nil)
 	end := run.Share(t.Context(), nil)
 	settle(reserve(t, run.Session("m", output), 5000), nil)
 	if err := end(t.Context()); err != nil {

@@ -2,6 +2,7 @@ package money
 
 import (
 	"slices"
+	"sync/atomic"
 	"time"
 )
 
@@ -52,4 +53,42 @@ func (s Schedule) Possible(at time.Time) []Price {
 		list = append(list, d.Price)
 	}
 	return list
+}
+
+// Surcharge is the highest percentage of its standard price that a provider has charged for a model so far, which it may charge again:
+// at least 100. It is safe for concurrent use. A nil Surcharge adds nothing.
+type Surcharge struct{ percent atomic.Int64 }
+
+// Raise makes the surcharge at least as high as a percentage.
+func (s *Surcharge) Raise(percent int64) {
+	for now := s.percent.Load(); now < percent && !s.percent.CompareAndSwap(now, percent); now = s.percent.Load() {
+	}
+}
+
+// On returns what a request costs with the surcharge.
+func (s *Surcharge) On(standard USD) USD {
+	if s == nil {
+		return standard
+	}
+	return standard.Percent(max(s.percent.Load(), 100))
+}
+
+// Quote is what requests to a model may cost.
+type Quote struct {
+	Schedule
+
+	Surcharge *Surcharge
+}
+
+// Quotes are those of the models one of which serves a request; nil if one is unknown.
+type Quotes []Quote
+
+// Most returns the most that a request costs that starts at a time and ends within a day.
+func (q Quotes) Most(u Usage, at time.Time) (most USD) {
+	for _, of := range q {
+		for _, price := range of.Possible(at) {
+			most = max(most, of.Surcharge.On(price.Cost(u)))
+		}
+	}
+	return most
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
@@ -258,13 +259,9 @@ func TestCompactionIsCharged(t *testing.T) {
 		c.Window, c.Limits.Turns = 30_000, 200
 		player := c.Model
 		c.Model = summing{player, "summed up"}
-		run := money.NewBudget("run budget", money.Dollar, func(usd money.USD) { charged = usd })
-		c.Budget = run.Session("m", func(most money.Usage) money.USD {
-			if most.Input > int64(c.Window) {
-				t.Errorf("%d tokens for a window of %d", most.Input, c.Window)
-			}
-			return 1
-		})
+		run := money.NewBudget("run budget", money.Dollar, time.Now, func(usd money.USD) { charged = usd })
+		tooLong := money.Tier{From: int64(c.Window), Rates: money.Rates{Input: money.Dollar}}
+		c.Budget = run.Session("m", money.Quotes{{Schedule: money.Schedule{{Price: money.Price{Rates: money.Rates{Input: 1}, Tiers: []money.Tier{tooLong}}}}}})
 	})
 	if err := os.WriteFile(filepath.Join(s.dir, "big"), []byte(strings.Repeat("a line of which there are many in this file\n", 800)), 0o644); err != nil {
 		t.Fatal(err)

@@ -122,7 +122,7 @@ type head struct {
 func New(cfg Config) *Session {
 	s := &Session{cfg: cfg, talk: conversation{journal: cfg.Journal}, head: head{system: cfg.System}}
 	if s.cfg.Budget == nil {
-		s.cfg.Budget = money.NewBudget("", 0, nil)
+		s.cfg.Budget = money.NewBudget("", 0, s.cfg.Now, nil)
 	}
 	env := *cfg.Env
 	env.Nested, env.Untrusted.Session = s.nested, cfg.ID

@@ -223,7 +223,7 @@ func TestLimitsAreCheckedBeforeEachModelCall(t *testing.T) {
 		}, event.CodeLimit, 2},
 		{"money", forever, func(c *Config) {
 			c.Model = model.Priced(c.Model, func(money.Usage) (money.USD, bool) { return cost, true })
-			c.Budget = money.NewBudget("run budget", 0, nil).Child("job budget", money.Dollar)
+			c.Budget = money.NewBudget("run budget", 0, time.Now, nil).Child("job budget", money.Dollar)
 		}, event.CodeOverBudget, 2},
 	}
 	for _, tt := range tests {

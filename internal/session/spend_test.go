@@ -44,7 +44,7 @@ func TestLostUsageIsCharged(t *testing.T) {
 	s := setUp(t, "readonly", twoTurns, func(c *Config) {
 		priced := model.Priced(c.Model, func(u money.Usage) (money.USD, bool) { return money.USD(u.Input) * money.Dollar, true })
 		c.Model = fragile{priced, lost}
-		c.Budget = money.NewBudget("job budget", 0, func(usd money.USD) { charged = usd })
+		c.Budget = money.NewBudget("job budget", 0, time.Now, func(usd money.USD) { charged = usd })
 	})
 	if end := s.Run(t.Context(), "look"); !end.Done() {
 		t.Fatalf("%+v", end)
@@ -71,7 +71,7 @@ func TestEveryAttemptIsReserved(t *testing.T) {
 	var charged money.USD
 	s := setUp(t, "readonly", twoTurns, func(c *Config) {
 		c.Model = fragile{c.Model, money.Charge{Requests: 1, Usage: money.Usage{Input: 3}, CostUSD: &usd}}
-		c.Budget = money.NewBudget("run budget", usd, func(usd money.USD) { charged = usd })
+		c.Budget = money.NewBudget("run budget", usd, time.Now, func(usd money.USD) { charged = usd })
 	})
 	end := s.Run(t.Context(), "look")
 	if end.Code != event.CodeRunBudget || end.Reason != "run budget exceeded: $0.00 of $0.25 remaining, not enough for another request" || charged != usd {

@@ -75,7 +75,7 @@ func (r *reviews) open(ctx context.Context, from *continuation) (*open, error) {
 	o.Session = session.New(session.Config{
 		ID: w.job.SessionID(s.name), Job: w.job.Spec.ID, Agent: s.task.Agent, Parent: s.parent,
 		Model: o.talk.Model, ModelName: s.task.ModelName, System: prompt.System(in), Tools: offer, Env: env,
-		Limits: sessionLimits(s.task.Limits), JobLimits: w.limits, Budget: r.budget.Session(s.task.Model, o.talk.Price),
+		Limits: sessionLimits(s.task.Limits), JobLimits: w.limits, Budget: r.budget.Session(s.task.Model, o.talk.Quotes),
 		Sampling: model.Sampling(s.task.Sampling), Window: window, MaxOutput: output, Schema: review.Schema(),
 		Journal: journal.NewWriter(o.transcript, w.job.opts.Now, w.job.opts.Redact.JSON, func(err error) {
 			w.job.Warn(fmt.Sprintf("transcript incomplete: %v", err))

@@ -238,7 +238,7 @@ func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuatio
 		Model: model.Announced(o.talk.Model, func() { w.site.Requested() }), ModelName: s.task.ModelName,
 		System: prompt.System(own.Input(s.instructed(w.job, env), notes)),
 		Tools:  offer, Env: env,
-		Limits: sessionLimits(s.task.Limits), JobLimits: w.limits, Budget: w.budget.Session(s.task.Model, o.talk.Price),
+		Limits: sessionLimits(s.task.Limits), JobLimits: w.limits, Budget: w.budget.Session(s.task.Model, o.talk.Quotes),
 		Sampling: model.Sampling(s.task.Sampling),
 		Window:   window, MaxOutput: output,
 		FinalSummary: !strings.HasPrefix(s.speaks, "script:"), Schema: s.schema(),

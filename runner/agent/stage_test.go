@@ -131,7 +131,7 @@ func (s *stage) begin(plan *tasks.Plan, spec tasks.Job) *Job {
 
 // run returns what the sessions of a run of a plan share.
 func (s *stage) run(plan *tasks.Plan) *Run {
-	return NewRun(site.NewRun(plan, &s.opts), &s.opts, money.NewBudget("run budget", plan.Budget.CostUSD, nil), s.uses, "")
+	return NewRun(site.NewRun(plan, &s.opts), &s.opts, money.NewBudget("run budget", plan.Budget.CostUSD, time.Now, nil), s.uses, "")
 }
 
 // prepared opens the site of a job and its sandbox; its resources are released at the end of the test.
@@ -297,7 +297,7 @@ func casts(t *testing.T, turns map[string]string) openModel {
 func priced(open openModel) openModel {
 	return func(j tasks.Job, child string, on opened.Notices) (opened.Conversation, error) {
 		c, err := open(j, child, on)
-		c.Price = func(u money.Usage) money.USD { return money.USD(u.Input) }
+		c.Quotes = money.Quotes{{Schedule: money.Schedule{{Price: money.Price{Rates: money.Rates{Input: 1_000_000}}}}}}
 		c.Model = charges{c.Model}
 		return c, err
 	}

@@ -197,7 +197,7 @@ func TestPricesOfClouds(t *testing.T) {
 		if got, ok := m.cost(name, p, usage); !ok || got != want {
 			t.Errorf("%s: %v, %v, want %v", name, got, ok, want)
 		}
-		if most := m.maxPrice([]tasks.Model{{ID: name, Name: name}})(usage); most != want {
+		if most := m.quotes([]tasks.Model{{ID: name, Name: name}}).Most(usage, m.now()); most != want {
 			t.Errorf("%s: at most %v, want %v", name, most, want)
 		}
 	}

@@ -42,11 +42,11 @@ func (m *Set) doubts() []string {
 	seen := map[string]bool{}
 	for _, j := range m.Plan.Jobs {
 		limit := minUSD(some(j.Limits.CostUSD), some(m.Plan.Budget.CostUSD))
-		price := m.maxPrice([]tasks.Model{{ID: j.Model, Name: j.ModelName}})
-		if limit == nil || price == nil || price(smallest) <= *limit {
+		least := m.quotes([]tasks.Model{{ID: j.Model, Name: j.ModelName}}).Most(smallest, m.now())
+		if limit == nil || least <= *limit {
 			continue
 		}
-		text := fmt.Sprintf("the cost limit of $%s is too small for one request to %s, which costs about $%s", limit, j.ModelName, price(smallest))
+		text := fmt.Sprintf("the cost limit of $%s is too small for one request to %s, which costs about $%s", limit, j.ModelName, least)
 		if !seen[text] {
 			seen[text] = true
 			list = append(list, text)

@@ -34,9 +34,7 @@ func (m *Set) cost(id string, p pricing, u money.Usage) (money.USD, bool) {
 		return price.Cost(u).Add(searches), ok
 	}
 	percent := prices.Percent(inTable(m.Plan, id), terms)
-	m.mu.Lock()
-	m.surcharge[id] = max(m.surcharge[id], percent)
-	m.mu.Unlock()
+	m.surcharge(id).Raise(percent)
 	return price.Cost(u).Percent(percent).Add(searches), ok
 }
 
@@ -72,13 +70,18 @@ func (m *Set) region(id string) string {
 	return prices.Regional
 }
 
-// atWorst returns what a request costs at most: under the most expensive terms that the
-// service has applied so far.
-func (m *Set) atWorst(id string, usd money.USD) money.USD {
+// surcharge returns the surcharge of a model, which is that of its region at first.
+func (m *Set) surcharge(id string) *money.Surcharge {
 	least := prices.Percent(inTable(m.Plan, id), m.region(id))
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return usd.Percent(max(m.surcharge[id], least))
+	s := m.surcharges[id]
+	if s == nil {
+		s = &money.Surcharge{}
+		s.Raise(least)
+		m.surcharges[id] = s
+	}
+	return s
 }
 
 // inTable returns the name under which the price table has a model: a provider of the

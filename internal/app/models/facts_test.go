@@ -78,8 +78,8 @@ func TestModelsOfOwnProviders(t *testing.T) {
 func TestPricesThatDependOnTheHour(t *testing.T) {
 	s := newSet(&tasks.Plan{}, nil)
 	s.now = func() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
-	most := s.maxPrice([]tasks.Model{{ID: "deepseek/deepseek-v4-pro", Name: "deepseek/deepseek-v4-pro"}})
-	if got := most(money.Usage{Input: 1e6}).String(); got != "1.32" {
+	quotes := s.quotes([]tasks.Model{{ID: "deepseek/deepseek-v4-pro", Name: "deepseek/deepseek-v4-pro"}})
+	if got := quotes.Most(money.Usage{Input: 1e6}, s.now()).String(); got != "1.32" {
 		t.Errorf("%s is reserved", got)
 	}
 }
@@ -103,7 +103,7 @@ func TestPricesOfTerms(t *testing.T) {
 		usage := usage
 		usage.Terms = tt.terms
 		usd, ok := s.cost(id, price, usage)
-		if next := s.maxPrice([]tasks.Model{{ID: id, Name: id}})(money.Usage{Input: 1e5}); !ok || usd.String() != tt.cost || next.String() != tt.next {
+		if next := s.quotes([]tasks.Model{{ID: id, Name: id}}).Most(money.Usage{Input: 1e5}, s.now()); !ok || usd.String() != tt.cost || next.String() != tt.next {
 			t.Errorf("%q costs %s, and then %s is reserved", tt.terms, usd, next)
 		}
 	}
@@ -125,9 +125,9 @@ func TestPricesOfRegionsAndSearches(t *testing.T) {
 	} {
 		s := newSet(&tasks.Plan{}, map[string]string{"OPENAI_BASE_URL": tt.base})
 		price, _ := s.price(id, id)
-		next := s.maxPrice([]tasks.Model{{ID: id, Name: id}})
+		quotes := s.quotes([]tasks.Model{{ID: id, Name: id}})
 		usd, ok := s.cost(id, price, money.Usage{Input: 1e5, Terms: tt.terms, Searches: tt.searches})
-		if most := next(money.Usage{Input: 1e5}); !ok || usd.String() != tt.cost || most.String() != tt.next {
+		if most := quotes.Most(money.Usage{Input: 1e5}, s.now()); !ok || usd.String() != tt.cost || most.String() != tt.next {
 			t.Errorf("%+v: costs %s, and then %s is reserved", tt, usd, most)
 		}
 	}

@@ -61,9 +61,8 @@ type Set struct {
 	replays  map[string]*replay.Recording
 	recorder *model.Recorder // nil for no recording
 
-	// surcharge is, by model, the highest percentage of the standard price that its
-	// provider has charged so far; see atWorst.
-	surcharge map[string]int64
+	// surcharges are those of providers so far, by model.
+	surcharges map[string]*money.Surcharge
 }
 
 // wired is an open wire with its account.
@@ -87,7 +86,7 @@ func Of(w world.World, plan *tasks.Plan) *Set {
 func New(plan *tasks.Plan, getenv func(string) string, now func() time.Time, proxy func(*http.Request) (*url.URL, error), table *prices.Table) *Set {
 	return &Set{
 		Accounts: newAccounts(model.DefaultLimitPolicy(now), nil), Plan: plan, getenv: getenv, now: now, proxy: proxy, table: table, canon: model.NewCanon(nil, nil),
-		scripts: map[string]*script.Script{}, children: map[scriptedChild]int{}, wires: map[string]wired{}, surcharge: map[string]int64{}, replays: map[string]*replay.Recording{},
+		scripts: map[string]*script.Script{}, children: map[scriptedChild]int{}, wires: map[string]wired{}, surcharges: map[string]*money.Surcharge{}, replays: map[string]*replay.Recording{},
 	}
 }
 
@@ -304,38 +303,25 @@ func (m *Set) Open(j tasks.Job, child string, on opened.Notices) (opened.Convers
 			on.Retry(event.Retry{From: from, To: to, Error: err.Error()})
 		})
 	}
-	main.Price = m.maxPrice(append([]tasks.Model{{ID: main.As, Name: main.As}}, j.Fallback...))
+	main.Quotes = m.quotes(append([]tasks.Model{{ID: main.As, Name: main.As}}, j.Fallback...))
 	if m.recorder != nil {
 		main.Model = model.Recording(main.Model, m.recorder, name, main.As)
 	}
 	return main, nil
 }
 
-// maxPrice returns the maximum cost of a request to a list of models: that of the most
-// expensive one. It is nil if a price is unknown, and for scripts, which define their
-// usage.
-func (m *Set) maxPrice(chain []tasks.Model) func(money.Usage) money.USD {
-	type priced struct {
-		id string
-		pricing
-	}
-	var all []priced
+// quotes returns what a request to one of a list of models may cost. It is nil if a price is unknown, and for scripts, which
+// define their usage.
+func (m *Set) quotes(chain []tasks.Model) money.Quotes {
+	var all money.Quotes
 	for _, of := range chain {
 		p, ok := m.price(of.ID, of.Name)
 		if !ok || scripted(of.ID) {
 			return nil
 		}
-		all = append(all, priced{of.ID, p})
+		all = append(all, money.Quote{Schedule: p.Schedule, Surcharge: m.surcharge(of.ID)})
 	}
-	return func(u money.Usage) money.USD {
-		var most money.USD
-		for _, p := range all {
-			for _, price := range p.Possible(m.now()) {
-				most = max(most, m.atWorst(p.id, price.Cost(u)))
-			}
-		}
-		return most
-	}
+	return all
 }
 
 // session is a session whose model is opened.

@@ -26,8 +26,6 @@ func moreArrows() map[string]string {
 			internal/gitops/content.Filters.Clean`,
 		"the tools of a session that extensions serve, which know the tools": `
 			tools/language.Servers.Edit tools/language.Servers.Query tools/tool.Hook.Ask tools/tool.Hook.Environ`,
-		"the price of a request depends on the time and on the terms of earlier ones": `
-			internal/model/opened.Conversation.Price internal/money.Budget.price`,
 		"a question only if a rule excludes a path": `
 			internal/gitops/ignore.Tree.Tracked`,
 	}

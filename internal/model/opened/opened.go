@@ -10,11 +10,11 @@ import (
 
 // Conversation is a model for one session. Finish is called after the session, and
 // returns an error if it did not go as expected, for example for a script with unused
-// turns. Price returns the maximum cost of a request; nil if it is unknown.
+// turns.
 type Conversation struct {
 	Model  model.Model
 	Finish func() error
-	Price  func(money.Usage) money.USD
+	Quotes money.Quotes // what a request may cost; nil if that is unknown
 	// As is the model id that determines tools and facts: for a recording, that of
 	// the recorded model.
 	As string
