@@ -13,6 +13,6 @@
 // A change is measured by content against a Snapshot, never against the index: whatever the agent staged or committed
 // itself, the commit has the parent that the caller names and holds the job's change and nothing else.
 //
-// The package does not run hooks, runs clean filters only through its caller (see content.Filters), and does not sign.
+// The package does not run hooks, runs clean filters only in the sandbox of its caller (see content.Filters), and does not sign.
 // Changes that need what it does not do are refused with a gitdir.UnsupportedError.
 package gitops

@@ -1,27 +1,23 @@
 package gitops
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/millhand/millhand/internal/gitops/content"
+	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/testing/gittest"
 )
 
 // filtersOf runs clean commands like git.
 func filtersOf(t *testing.T, s *gittest.Sandbox) content.Filters {
 	t.Helper()
-	return content.Filters{Clean: func(command, _ string, content []byte) ([]byte, error) {
-		cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
-		cmd.Dir, cmd.Stdin = s.Root, bytes.NewReader(content)
-		return cmd.Output()
-	}}
+	command := proc.Command{Dir: s.Root, Env: []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + t.TempDir()}}
+	return content.Filters{Apply: true, Context: t.Context(), Command: &command}
 }
 
 func TestCleanFiltersOfTheUserAreThoseOfGit(t *testing.T) {
@@ -65,7 +61,7 @@ func TestAFilterThatFailsRefusesItsPath(t *testing.T) {
 	for _, f := range cs.Refused {
 		refused = append(refused, f.Path+": "+f.Reason)
 	}
-	want := "a.bad: the clean command of filter bad: exit status 1\n" +
+	want := "a.bad: the clean command of filter bad: exit code 1: no\n" +
 		"b.process: the filter process has only filter.process.process, which is not supported: set filter.process.clean"
 	if got := strings.Join(refused, "\n"); got != want {
 		t.Errorf("refused:\n%s", got)
@@ -88,7 +84,7 @@ func TestFilesOfLFSAreStoredAsPointers(t *testing.T) {
 	pointer := "version https://git-lfs.github.com/spec/v1\noid sha256:" + oid + "\nsize 6\n"
 	s.Write("new.bin", "large\n", "empty.bin", "", "pointer.bin", pointer)
 	r := opened(s)
-	if pushed := measure(t, r.WithFilters(content.Filters{Clean: filtersOf(t, s).Clean, Pushed: true}), base); len(pushed.Refused) != 3 {
+	if pushed := measure(t, r.WithFilters(content.Filters{Apply: true, Pushed: true}), base); len(pushed.Refused) != 3 {
 		t.Errorf("refused with a push: %v", pushed.Refused)
 	}
 	r = r.WithFilters(filtersOf(t, s))

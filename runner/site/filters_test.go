@@ -1,10 +1,7 @@
 package site
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,35 +10,40 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// A filter gets the content and nothing of the context: changes are collected whatever happens. Its failure names what
-// it printed.
-func TestFiltersCleanContent(t *testing.T) {
+// cleaned configures a filter of the user.
+func (s *stage) cleaned(command string) {
+	s.t.Helper()
+	s.opts.Git.Home = s.t.TempDir()
+	writeFile(s.t, filepath.Join(s.opts.Git.Home, ".gitconfig"), "[filter \"up\"]\n\tclean = "+command+"\n")
+}
+
+// Filters get the sandbox of the job's commands, and nothing of the context: changes are collected whatever happens.
+func TestFiltersRunInTheSandbox(t *testing.T) {
 	s := setUp(t)
-	p := s.prepared(s.begin(&tasks.Plan{}, s.job("a")))
+	s.cleaned("tr a-z A-Z")
+	s.commit(map[string]string{".gitattributes": "*.up filter=up\n", "old.up": "old\n"})
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	p, end := s.opened(ctx, s.begin(&tasks.Plan{}, s.job("a")))
+	if end != nil || p.OpenedBeside() || p.Sandboxes.Own == nil {
+		t.Fatalf("%+v", end)
+	}
 	cancel()
+	writeFile(t, filepath.Join(p.Space.Dir(), "old.up"), "OLD\n")
+	writeFile(t, filepath.Join(p.Space.Dir(), "new.up"), "new\n")
+	f, err := p.Diff.Find(t.Context())
+	if err != nil || len(f.Changes.Changes) != 2 {
+		t.Fatalf("%+v, %v", f, err)
+	}
+	patch, err := p.Tree.Patch(t.Context(), f.Changes)
+	if err != nil || !strings.Contains(string(patch), "\n+OLD\n") || !strings.Contains(string(patch), "\n+NEW\n") {
+		t.Errorf("%v:\n%s", err, patch)
+	}
 	filters := p.Sandboxes.filters(ctx)
-	for name, c := range map[string]struct{ command, want, fault string }{
-		"converts":   {"tr a-z A-Z", "TEXT\n", ""},
-		"in the dir": {"pwd", p.Space.Dir() + "\n", ""},
-		"fails":      {"echo out; echo bad >&2; echo luck >&2; exit 3", "", "exit code 3: bad luck"},
-	} {
-		got, err := filters.Clean(c.command, "x", []byte("text\n"))
-		if string(got) != c.want || (err != nil) != (c.fault != "") || err != nil && err.Error() != c.fault {
-			t.Errorf("%s: %q, %v", name, got, err)
-		}
+	if filters.Command.Dir != p.Space.Dir() || proc.Value(filters.Command.Env, "TMPDIR") != proc.Value(p.Sandboxes.Own.Env, "TMPDIR") || filters.Pushed {
+		t.Errorf("%+v", filters)
 	}
-	if left, err := os.ReadDir(proc.Value(p.Sandboxes.Own.Env, "TMPDIR")); err != nil || len(left) > 0 {
-		t.Errorf("left %v, %v", left, err)
-	}
-	p.Sandboxes.Own.Env = proc.Set(p.Sandboxes.Own.Env, "TMPDIR", filepath.Join(s.opts.Work, "none"))
-	if _, err := filters.Clean("cat", "x", nil); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("without a private directory: %v", err)
-	}
-	if filters.Pushed {
-		t.Error("a job that publishes nothing is pushed")
-	}
-	if p.job.Spec.Publish = tasks.PublishPush; !p.Sandboxes.filters(t.Context()).Pushed {
+	if p.job.Spec.Publish = tasks.PublishPush; !p.Sandboxes.filters(ctx).Pushed {
 		t.Error("a job that is pushed is not")
 	}
 }
@@ -49,22 +51,9 @@ func TestFiltersCleanContent(t *testing.T) {
 // A filter never runs outside of the job's sandbox.
 func TestFiltersNeedTheSandbox(t *testing.T) {
 	s := setUp(t)
+	s.cleaned("tr a-z A-Z")
 	writeFile(t, filepath.Join(s.opts.Work, "home"), "in the way")
-	p, end := s.opened(t.Context(), s.begin(&tasks.Plan{}, s.job("a")))
-	if end != nil || p.Settled() != nil {
-		t.Fatalf("%+v, %+v", end, p.Settled())
-	}
-	if _, err := p.Sandboxes.clean(t.Context(), "cat", nil); err == nil || !strings.Contains(err.Error(), "create a private directory") {
-		t.Errorf("%v", err)
-	}
-}
-
-func TestOutputOfFiltersIsLimited(t *testing.T) {
-	var b limitedBuffer
-	if n, err := b.Write([]byte("text")); n != 4 || err != nil {
-		t.Errorf("%d, %v", n, err)
-	}
-	if n, err := b.Write(bytes.Repeat([]byte("x"), filterOutput)); n != 0 || err == nil || b.err == nil || b.String() != "text" {
-		t.Errorf("too much: %d, %v", n, err)
+	if _, end := s.opened(t.Context(), s.begin(&tasks.Plan{}, s.job("a"))); end == nil || !strings.Contains(end.Detail, "create a private directory") {
+		t.Errorf("%+v", end)
 	}
 }

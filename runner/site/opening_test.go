@@ -44,6 +44,8 @@ func TestWhichSitesAreOpenedBesideTheFirstRequest(t *testing.T) {
 		"an MCP server":     {func(_ *stage, p *tasks.Plan, _ *tasks.Job) { p.MCP = []tasks.MCPServer{{Remote: &tasks.Remote{}}} }, false},
 		"a language server": {func(_ *stage, p *tasks.Plan, _ *tasks.Job) { p.LSP = &tasks.LSP{} }, false},
 		"a plugin":          {func(_ *stage, p *tasks.Plan, _ *tasks.Job) { p.Scripts.Plugins = []tasks.ScriptFile{{}} }, false},
+		"a filter":          {func(s *stage, _ *tasks.Plan, _ *tasks.Job) { s.cleaned("tr a-z A-Z") }, false},
+		"Git LFS":           {func(s *stage, _ *tasks.Plan, _ *tasks.Job) { s.cleaned("git-lfs clean -- %f") }, true},
 		"a directory": {func(s *stage, _ *tasks.Plan, j *tasks.Job) {
 			s.commit(map[string]string{"web/b": "b\n"})
 			j.Repo.Dir = filepath.Join(s.repo, "web")

@@ -42,12 +42,18 @@ func (b *Sandboxes) hides() []string {
 
 // open opens the job's sandbox. If only calls of the model run commands, the first call opens it: a
 // job without one needs neither the sandbox nor private directories. In the user's own tree
-// it is opened immediately, because it searches the tree for nested repositories.
+// it is opened immediately, because it searches the tree for nested repositories, and so it is for filters.
 func (b *Sandboxes) open(ctx context.Context) *ending.Stop {
-	if g := (confinement.Env{Level: b.site.job.opts.Level}); !b.site.job.OnlyCalls() || g.Confines() && b.site.InPlace {
-		return b.create(ctx)
+	s := b.site
+	cleans := s.Origin.Git.Cleans()
+	if g := (confinement.Env{Level: s.job.opts.Level}); cleans || !s.job.OnlyCalls() || g.Confines() && s.InPlace {
+		end := b.create(ctx)
+		if end == nil && cleans {
+			s.Tree = s.Tree.WithFilters(b.filters(ctx))
+		}
+		return end
 	}
-	ctx = context.WithoutCancel(ctx) // filters run whatever happens
+	ctx = context.WithoutCancel(ctx) // a call may end before
 	b.OnDemand = sync.OnceValue(func() *ending.Stop { return b.create(ctx) })
 	return nil
 }

@@ -139,7 +139,7 @@ func (s *Site) open(ctx context.Context, head gitdir.Head) (err error) {
 	return err
 }
 
-// openSpace opens the workspace in the tree, whose filters run in the sandbox.
+// openSpace opens the workspace in the tree, whose filters run in the sandbox after that was opened.
 func (s *Site) openSpace(ctx context.Context) (err error) {
 	s.Tree = s.Tree.WithFilters(s.Sandboxes.filters(ctx))
 	s.Space, err = workspace.Open(filepath.Join(s.Tree.Root(), filepath.FromSlash(s.Below)))

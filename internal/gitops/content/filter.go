@@ -2,6 +2,7 @@ package content
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -13,15 +14,15 @@ import (
 
 	"github.com/millhand/millhand/internal/files/owner"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/proc"
 )
 
 // Filters decides about paths whose attributes name a filter.
 type Filters struct {
-	// Clean runs a filter's clean command on the content of a path and returns its
-	// output. nil runs none: content is stored as it is.
-	Clean func(command, path string, content []byte) ([]byte, error)
-	// Pushed refuses files of Git LFS, because a push does not upload them.
-	Pushed bool
+	Apply   bool            // otherwise content is stored as it is
+	Pushed  bool            // files of Git LFS are refused, because a push does not upload them
+	Command *proc.Command   // has the directory, environment and sandbox of clean commands; nil: they fail
+	Context context.Context //nolint:containedctx // of the commands, which run whatever happens to what reads a file
 }
 
 // Unfilterable returns why paths with a filter can't be committed; "" if they can. Like
@@ -56,8 +57,8 @@ func (t *Tree) Unfilterable(name string) string {
 // cleaning returns the function that converts the content of a path as its filter does
 // when it is stored; nil for none.
 func (t *Tree) cleaning(path string, attributes gitdir.Attributes) func([]byte) ([]byte, error) {
-	name, run := FilterOf(attributes), t.filters.Clean
-	if name == "" || run == nil || t.Unfilterable(name) != "" {
+	name := FilterOf(attributes)
+	if name == "" || !t.filters.Apply || t.Unfilterable(name) != "" {
 		return nil
 	}
 	f := t.Git.Filter(name)
@@ -75,7 +76,7 @@ func (t *Tree) cleaning(path string, attributes gitdir.Attributes) func([]byte) 
 	}
 	command := strings.NewReplacer("%%", "%", "%f", "'"+strings.ReplaceAll(path, "'", `'\''`)+"'").Replace(f.Clean)
 	return func(data []byte) ([]byte, error) {
-		out, err := run(command, path, data)
+		out, err := t.filters.clean(command, data)
 		if err != nil {
 			err = &filterError{fmt.Errorf("the clean command of filter %s: %w", name, err)}
 		}

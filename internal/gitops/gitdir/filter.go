@@ -31,6 +31,14 @@ func (d *Dir) Filter(name string) Filter {
 	return f
 }
 
+// Cleans reports whether the machine's or the user's configuration has a clean command that is run: those of Git LFS are not.
+func (d *Dir) Cleans() bool {
+	return slices.ContainsFunc(d.Config[:len(d.Config)-1].subsections("filter"), func(name string) bool {
+		f := d.Filter(name)
+		return f.Clean != "" && !f.LFS()
+	})
+}
+
 // last returns the value of a filter's key that counts; "" for none.
 func (files ConfigFiles) last(filter, key string) string {
 	values := files.Values("filter", filter, key)
