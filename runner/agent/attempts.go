@@ -110,7 +110,7 @@ func (w *work) attempts(ctx context.Context) (end *ending.Stop) {
 		return end
 	}
 	w.extensions.watchUntrusted()
-	defer w.extensions.close() //nolint:contextcheck // ends in any case
+	defer w.extensions.close()
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	if end := w.extensions.start(ctx, fail); end != nil {

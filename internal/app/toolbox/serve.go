@@ -106,7 +106,7 @@ func serve(ctx context.Context, w world.World, o load.ProfileOptions, mode strin
 		Changed: func() {}, Emit: func(event.Extension) {}, Now: w.Now,
 		Warn: func(text string) { fmt.Fprintln(w.Err, printable.Text(env.Redact.Text("millhand: "+text))) },
 	})
-	stop = func() { //nolint:contextcheck // ends in any case
+	stop = func() {
 		started.Close()
 		if err := errors.Join(processes.Close(), os.RemoveAll(base)); err != nil {
 			fmt.Fprintln(w.Err, printable.Text("millhand: "+err.Error()))
