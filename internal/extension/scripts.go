@@ -28,7 +28,7 @@ type Scripts struct {
 	Load     jshost.Load
 	Optional []bool
 	Command  proc.Command // starts their process
-	Failed   error        // why there is none; nil otherwise
+	Failed   error        // why it can't be started; nil if it can
 	// Fail ends the job: a plugin that may be a guard does not work.
 	Fail func(error)
 }
@@ -64,7 +64,9 @@ func (h *host) start(ctx context.Context) {
 	if h.failed = h.scripts.Failed; h.failed != nil {
 		return
 	}
-	h.live, h.loaded, h.failed = jshost.Start(ctx, jshost.Config{Command: h.scripts.Command, Load: h.scripts.Load, CallTimeout: h.scripts.CallTimeout, HookTimeout: h.scripts.HookTimeout, Now: h.config.Now})
+	h.live, h.loaded, h.failed = jshost.Start(ctx, jshost.Config{
+		Command: h.scripts.Command, Load: h.scripts.Load, CallTimeout: h.scripts.CallTimeout, HookTimeout: h.scripts.HookTimeout, Now: h.config.Now,
+	})
 }
 
 // settle returns the error of a host that did not start or load what the job needs.

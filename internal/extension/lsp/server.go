@@ -58,7 +58,7 @@ type Config struct {
 // Launched is what starts the processes of a server, after what they need was prepared.
 type Launched struct {
 	Command proc.Command
-	Err     error // why there is none; nil otherwise
+	Err     error // why it can't be started; nil if it can
 }
 
 // Info describes a server. The counts are those so far.
