@@ -129,10 +129,12 @@ func TestASlowWorkerKeepsTheLease(t *testing.T) {
 	t.Parallel()
 	s := queuetest.Start(t)
 	q := open(t, s)
-	submit(t, q, run("r1", "a"))
+	r := run("r1", "a")
+	r.Lease = short
+	submit(t, q, r)
 	other := claims(t, q, "w2")
 	offer := offered(t, claims(t, q, "w1"))
-	if claim, err := within(t.Context(), other, 3*lease); claim != nil || err != nil {
+	if claim, err := within(t.Context(), other, short*3/2); claim != nil || err != nil {
 		t.Errorf("another worker got %+v, %v", claim, err)
 	}
 	claim, err := offer.Take(t.Context())
@@ -165,9 +167,12 @@ func TestAResultIsCompletedByTheNextDelivery(t *testing.T) {
 	t.Parallel()
 	for name, subject := range map[string]string{"only the log has it": "", "stored": "millhand.result.r1.k-a"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := queuetest.Start(t)
 			q, js := open(t, s), raw(t, s)
-			submit(t, q, run("r1", "a", "b needs a"))
+			r := run("r1", "a", "b needs a")
+			r.Lease = short
+			submit(t, q, r)
 			_, zombie := lose(t, s)
 			if ok, err := zombie.Ledger().Reserve(t.Context(), money.Sums{Reserved: money.Dollar / 8, Requests: 1}, money.Dollar); !ok || err != nil {
 				t.Fatal(ok, err)
@@ -201,6 +206,7 @@ func TestASuspendedWorkerChangesNothing(t *testing.T) {
 	s := queuetest.Start(t)
 	q := open(t, s)
 	r := run("r1", "a")
+	r.Lease = short
 	submit(t, q, r)
 	_, zombie := lose(t, s)
 	_, returning := zombie, zombie

@@ -35,7 +35,7 @@ func TestServerThatIsStarting(t *testing.T) {
 				}
 				started.Start()
 				t.Cleanup(func() { started.Shutdown(); started.WaitForShutdown() })
-				if !started.ReadyForConnections(30 * time.Second) {
+				if !started.ReadyForConnections(5 * time.Minute) {
 					t.Fatal("the server does not start")
 				}
 				o.URL = started.ClientURL()

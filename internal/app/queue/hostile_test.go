@@ -121,6 +121,7 @@ func TestReplaysChangeNothing(t *testing.T) {
 	s := queuetest.Start(t)
 	q, js := open(t, s), raw(t, s)
 	r := run("r1", "a", "b")
+	r.Lease = short
 	submit(t, q, r)
 	_, first := lose(t, s)
 	claim := next(t, claims(t, q, "w2"))

@@ -81,7 +81,7 @@ func TestForeignMessagesStopNobody(t *testing.T) {
 func work(t *testing.T, q *queue.Queue, r *queue.Run) {
 	t.Helper()
 	c := claims(t, q, "w1")
-	for deadline := time.Now().Add(time.Minute); ; {
+	for deadline := time.Now().Add(5 * time.Minute); ; {
 		n, err := q.Ended(t.Context(), r)
 		must(t, err)
 		if n == len(r.Jobs) {

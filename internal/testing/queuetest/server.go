@@ -41,7 +41,7 @@ func (s *Server) start(tb testing.TB) {
 		tb.Fatal(err)
 	}
 	started.Start()
-	if !started.ReadyForConnections(30 * time.Second) {
+	if !started.ReadyForConnections(5 * time.Minute) {
 		tb.Fatal("the NATS server does not start")
 	}
 	s.server, s.URL = started, started.ClientURL()
@@ -70,7 +70,7 @@ func Run(store string, port int) error {
 		return err
 	}
 	started.Start()
-	if !started.ReadyForConnections(30 * time.Second) {
+	if !started.ReadyForConnections(5 * time.Minute) {
 		return fmt.Errorf("the NATS server does not start on port %d", port)
 	}
 	fmt.Println(started.ClientURL())
