@@ -366,7 +366,7 @@ func TestADiskLimitEndsTheJob(t *testing.T) {
 	spec := s.job("a")
 	spec.Limits.Disk = 1 << 20
 	// It runs until it is measured: a short command is measured only if the disk has lost as much, which others that free space hide.
-	spec.Verify = []tasks.Verify{{Name: "fill", Run: "head -c 3000000 /dev/zero > big; sleep 30", Time: time.Minute}}
+	spec.Verify = []tasks.Verify{{Name: "fill", Run: "head -c 3000000 /dev/zero > big; sleep 600", Time: time.Hour}}
 	p, _, _ := s.works(&tasks.Plan{}, spec, "  - text: done\n")
 	if end := p.Sandboxes.CheckDiskLimit(t.Context()); end == nil || end.Code != event.CodeLimit || !strings.HasPrefix(end.Detail, "limits.disk: ") {
 		t.Errorf("%+v", end)

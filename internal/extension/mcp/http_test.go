@@ -349,10 +349,8 @@ func TestRemoteCallsTimeOutWithoutProgress(t *testing.T) {
 	if _, err := call(t, s, "hang", ""); err == nil || err.Error() != "MCP server test: call hang: timed out after 350ms without progress" {
 		t.Errorf("error is %v", err)
 	}
-	if res, err := call(t, s, "steps", ""); err != nil || res.Text != "done" { // it is longer than the timeout
-		t.Errorf("got %+v, %v", res, err)
-	}
 	for !strings.Contains(r.Notes(), "cancelled:") {
 		time.Sleep(10 * time.Millisecond)
 	}
+	takesSteps(t, c)
 }

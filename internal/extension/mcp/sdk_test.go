@@ -126,7 +126,7 @@ func TestWhatTheTransportOfTheSDKLoses(t *testing.T) {
 		}
 		defer s.Close()
 		for began := time.Now(); echo(s, "echo") == nil; time.Sleep(10 * time.Millisecond) {
-			if time.Since(began) > 10*time.Second {
+			if time.Since(began) > 5*time.Minute {
 				t.Fatal("the connection goes on: httpConn.listen can be removed")
 			}
 		}

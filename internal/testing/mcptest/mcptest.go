@@ -233,8 +233,9 @@ func (s *server) call(m message) {
 	case "silent.close":
 		os.Stdout.Close()
 	case "steps":
+		pause, _ := time.ParseDuration(p.Arguments.Text) //nolint:errcheck // of a test
 		for i := range 4 {
-			time.Sleep(100 * time.Millisecond)
+			time.Sleep(pause)
 			s.send(map[string]any{"jsonrpc": "2.0", "method": "notifications/progress", "params": map[string]any{"progressToken": p.Meta.ProgressToken, "progress": i}})
 		}
 		s.text(m.ID, "done", false)
