@@ -291,7 +291,7 @@ func (s surroundings) unguardedly(t *testing.T, a attack) string {
 	defer end()
 	cmd := exec.CommandContext(ctx, "bash", "-c", a.line)
 	var out bytes.Buffer
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = s.workspace, append([]string{searchPath}, s.env...), &out, &out, 100*time.Millisecond
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = s.workspace, append([]string{searchPath}, s.env...), &out, &out, 10*time.Second
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -260,7 +260,9 @@ func TestSIGTERMIsPassedOn(t *testing.T) {
 				t.Run(tt.name, func(t *testing.T) {
 					p := newFixture(t)
 					spec := p.spec()
-					spec.Grace = 200 * time.Millisecond
+					if spec.Grace = 10 * time.Minute; tt.want.Signal == syscall.SIGKILL {
+						spec.Grace = 200 * time.Millisecond
+					}
 					s := inside(t, spec, level)
 					cmd, l := startReady(t, s, tt.line)
 					if err := syscall.Kill(-cmd.Pid, syscall.SIGTERM); err != nil {

@@ -58,7 +58,7 @@ func TestDiskLimitOfWhatIsNotInTheDirectories(t *testing.T) {
 				g.Measure()
 				var out bytes.Buffer
 				cmd, l := start(t, s, &out, []string{"CACHE=" + cache}, p.workspace, "bash", "-c", line)
-				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 				defer cancel()
 				err := g.Watch(ctx)
 				l.Kill()

@@ -72,7 +72,7 @@ func TestTheSameResponseInChunksOfAnySize(t *testing.T) {
 }
 
 func TestSlowStreamIsNotAStall(t *testing.T) {
-	m, _ := served(t, always(wiretest.Fault{Chunk: 100, Drip: time.Millisecond}), Options{IdleTimeout: 20 * time.Second})
+	m, _ := served(t, always(wiretest.Fault{Chunk: 100, Drip: time.Millisecond}), Options{IdleTimeout: 10 * time.Minute})
 	if got, err := m.Stream(t.Context(), model.Request{}, nil); err != nil || got.Text == "" {
 		t.Errorf("got %+v and error %v", got, err)
 	}
@@ -214,13 +214,13 @@ func TestTheCallersContextEndsARequest(t *testing.T) {
 // until waits for a state that is sure to come.
 func until(t *testing.T, reached func() bool) {
 	t.Helper()
-	for range 2000 {
+	for range 60_000 {
 		if reached() {
 			return
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-	t.Fatal("the state did not come in 10 seconds")
+	t.Fatal("the state did not come in 5 minutes")
 }
 
 func TestModelIsSafeForConcurrentUse(t *testing.T) {
