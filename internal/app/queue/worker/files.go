@@ -13,7 +13,8 @@ import (
 )
 
 // fileKeeper stores the patch and the transcripts of a job before its commit is pushed and before its end. A
-// delivery that finds either does not make them again: it has those of the earlier one.
+// delivery that finds either does not make them again: it has those of the earlier one. After a failure it refuses all
+// lines: the log of the job ends where its files are missing.
 type fileKeeper struct {
 	ctx    context.Context //nolint:containedctx // of the job; what it stores is limited by the lease
 	claim  *queue.Claim
@@ -21,10 +22,14 @@ type fileKeeper struct {
 	pack   func(dir string) ([]byte, error)
 	has    bool // it has the files, or makes its own
 	stored bool
+	fault  error // the first one
 }
 
 // before is called with each line of the events before it is stored.
 func (f *fileKeeper) before(line []byte) error {
+	if f.fault != nil {
+		return f.fault
+	}
 	if head := line[:min(len(line), 200)]; !bytes.Contains(head, []byte(`.started"`)) && !bytes.Contains(head, []byte(`.ended"`)) {
 		return nil
 	}
@@ -36,9 +41,9 @@ func (f *fileKeeper) before(line []byte) error {
 		return err
 	}
 	if keep, ok := keeps.Of(e.Type); ok {
-		return keep(f, e.Phase)
+		f.fault = keep(f, e.Phase)
 	}
-	return nil
+	return f.fault
 }
 
 // keeps is what a job needs of the files before an event; the phase is that of events about one.

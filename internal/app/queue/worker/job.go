@@ -41,6 +41,7 @@ func (k *worker) job(ctx context.Context, claim *queue.Claim) {
 	dir := filepath.Join(k.dir, fmt.Sprintf("job-%s-%s-%d", claim.Run.ID, claim.Job.Key, claim.Delivery))
 	defer os.RemoveAll(dir)
 	end, err := k.run(ctx, claim, dir)
+	incomplete := errors.As(err, new(unstored))
 	if err != nil {
 		err = k.public(claim, err)
 	}
@@ -53,7 +54,7 @@ func (k *worker) job(ctx context.Context, claim *queue.Claim) {
 		err = claim.Return(after, context.Cause(ctx).Error(), true, 0)
 		k.gaveBack(claim, context.Cause(ctx), err)
 		return
-	case errors.Is(cause, queue.ErrCancelled):
+	case errors.Is(cause, queue.ErrCancelled) && !incomplete:
 		if err != nil { // while it was prepared: neither this machine nor the job is at fault
 			end, err = k.endUnrun(claim, event.CodeTerminated.End(interruption(cause).Error()))
 		}
@@ -62,7 +63,7 @@ func (k *worker) job(ctx context.Context, claim *queue.Claim) {
 	case err == nil && isFault(end):
 		err = errors.New(end.Reason)
 	}
-	if err != nil && claim.Counted()+1 < claim.Run.MaxDeliveries {
+	if incomplete || err != nil && claim.Counted()+1 < claim.Run.MaxDeliveries { // the next delivery ends an incomplete job after the last one
 		k.trouble(fmt.Sprintf("%s: %v", claim.Job.ID, err))
 		k.gaveBack(claim, err, claim.Return(after, err.Error(), false, shortestPause))
 		return
@@ -169,15 +170,21 @@ func (k *worker) gaveBack(claim *queue.Claim, why, err error) {
 // isFault reports whether a job failed for something that may be a fault of this machine.
 func isFault(end event.JobEnd) bool { return end.Code == event.CodeClone }
 
-// run runs a claimed job in a directory. An error means that nothing was run.
+// unstored is the error of a job that was run, but whose files are not on the server.
+type unstored struct{ error }
+
+// run runs a claimed job in a directory. An error means that nothing was run, unless it is [unstored].
 func (k *worker) run(ctx context.Context, claim *queue.Claim, dir string) (end event.JobEnd, err error) {
 	if n := claim.Counted(); n >= claim.Run.MaxDeliveries {
 		return k.endUnrun(claim, event.CodeInternal.End(deliveries(claim)))
 	}
 	for _, key := range claim.Job.Needs {
-		need, _, err := k.queue.Result(ctx, claim.Run.ID, key)
+		need, found, err := k.queue.Result(ctx, claim.Run.ID, key)
 		if err != nil {
 			return end, err
+		}
+		if !found { // the server may have read an older state
+			return end, errors.New("the result of a job that it needs was not found")
 		}
 		if need.End.Outcome != event.Passed {
 			return k.endUnrun(claim, event.CodeNeed.End(fmt.Sprintf("needs job %s, which did not pass (%s)", need.Job, need.End.Outcome)))
@@ -236,6 +243,8 @@ func (k *worker) run(ctx context.Context, claim *queue.Claim, dir string) (end e
 	err = runs.Start(ctx, w, opts, c, s)
 	var refused *preflight.Refusal
 	switch {
+	case keep.fault != nil:
+		return end, unstored{keep.fault}
 	case rep == nil && errors.As(err, &refused):
 		return k.endUnrun(claim, refused.Code.End(k.redacted(plan, refused.Err.Error())))
 	case rep == nil:

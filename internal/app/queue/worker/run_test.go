@@ -374,3 +374,57 @@ func TestAResultThatCannotBeStoredIsReported(t *testing.T) {
 		t.Errorf("it is stored, %v", err)
 	}
 }
+
+// Its result would be that of a job that passed without a patch.
+func TestAJobWhoseFilesCannotBeStoredIsDeliveredAgain(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	r := s.submit(1, "  - {id: a, prompt: Add a notice.}\n")
+	k, claim := s.claimed()
+	js, _ := stored(t, s.server)
+	files, err := js.Stream(t.Context(), "OBJ_millhand-files")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := files.CachedInfo().Config
+	config.MaxMsgSize = 10
+	if _, err := js.UpdateStream(t.Context(), config); err != nil {
+		t.Fatal(err)
+	}
+	k.job(t.Context(), claim)
+	if end, found, err := s.queue.Result(t.Context(), r.ID, claim.Job.Key); found || err != nil {
+		t.Errorf("it is ended: %+v, %v", end, err)
+	}
+	if log := s.log.String(); k.faults != 1 || !strings.Contains(log, "gave back a of run "+r.ID+": store the files of job a: ") || strings.Contains(log, "passed") {
+		t.Errorf("%d faults, log %s", k.faults, log)
+	}
+	for _, e := range s.events(r) {
+		if e.Type == event.JobEnded || e.Type == event.RunEnded {
+			t.Errorf("%s is stored", e.Type)
+		}
+	}
+}
+
+// A read may find the state before the job that it needs ended.
+func TestAJobWhoseNeedHasNoResultYetIsDeliveredAgain(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	r := s.submit(3, "  - {id: a, prompt: Add a notice.}\n  - {id: b, prompt: Add a notice., needs: [a]}\n")
+	k, claim := s.claimed()
+	k.job(t.Context(), claim)
+	s.result(r, "a")
+	k, claim = s.claimed()
+	js, _ := stored(t, s.server)
+	results, err := js.Stream(t.Context(), "millhand-results")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := results.Purge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.log.Reset()
+	k.job(t.Context(), claim)
+	if end, found, err := s.queue.Result(t.Context(), r.ID, claim.Job.Key); found || err != nil || !strings.Contains(s.log.String(), "gave back b of run "+r.ID+": the result of a job that it needs was not found") {
+		t.Errorf("found %+v, %v, log %s", end, err, &s.log)
+	}
+}
