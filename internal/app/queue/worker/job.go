@@ -68,10 +68,12 @@ func (k *worker) job(ctx context.Context, claim *queue.Claim) {
 		k.gaveBack(claim, err, claim.Return(after, err.Error(), false, shortestPause))
 		return
 	}
-	if err != nil && end.Outcome == "" {
-		end, err = k.endUnrun(claim, event.CodeInternal.End(fmt.Sprintf("the job could not be started: %v", err)))
-	} else {
+	switch {
+	case err == nil:
 		k.well()
+	case end.Outcome == "":
+		end, err = k.endUnrun(claim, event.CodeInternal.End(fmt.Sprintf("the job could not be started: %v", err)))
+	default: // it has ended, though perhaps because of this machine
 		err = nil
 	}
 	k.finish(after, claim, began, end, err)

@@ -428,3 +428,19 @@ func TestAJobWhoseNeedHasNoResultYetIsDeliveredAgain(t *testing.T) {
 		t.Errorf("found %+v, %v, log %s", end, err, &s.log)
 	}
 }
+
+// A machine without a network would fail the last delivery of each job without a pause between them.
+func TestTheLastDeliveryThatFailsForItsMachineDoesNotEndThePauses(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	r := s.submit(1, "  - {id: a, prompt: Add a notice.}\n")
+	k, claim := s.claimed()
+	k.faults = 3
+	if err := os.Rename(s.remote, s.remote+".moved"); err != nil {
+		t.Fatal(err)
+	}
+	k.job(t.Context(), claim)
+	if end := s.result(r, "a"); end.End.Code != event.CodeClone || !strings.HasPrefix(end.End.Reason, "fetch the repository: ") || k.faults != 3 {
+		t.Errorf("%+v, %d faults", end.End, k.faults)
+	}
+}
