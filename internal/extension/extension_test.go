@@ -3,6 +3,7 @@ package extension
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -152,6 +153,21 @@ func TestServersThatDoNotStart(t *testing.T) {
 	r.warned(t, "the job continues without it")
 	r.warned(t, "MCP server c is not started")
 	if set.Close(); r.last["a"].Status != event.ExtensionAbsent || r.last["c"].Status != event.ExtensionNotNeeded {
+		t.Errorf("%+v", r.last)
+	}
+}
+
+// Servers start although tool files and plugins can't, and the error names all.
+func TestScriptsThatCanNotBeStarted(t *testing.T) {
+	r := &record{}
+	c := config(t, r, tasks.MCPServer{Name: "a"})
+	c.Scripts = &Scripts{Failed: errors.New("no runtime")}
+	set, err := Start(t.Context(), c)
+	if err == nil || err.Error() != "tool files and plugins: no runtime; fix tools_from or plugins" {
+		t.Errorf("error %v", err)
+	}
+	set.Close()
+	if js := r.last[kindJS]; js.Status != event.ExtensionFailed || js.Error != err.Error() || r.last["a"].Server == nil {
 		t.Errorf("%+v", r.last)
 	}
 }

@@ -9,7 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millhand/millhand/internal/extension/jshost"
 	"github.com/millhand/millhand/internal/gitops/state"
+	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -67,6 +70,20 @@ func TestOptionalPluginsThatDontCompileAreLeftOut(t *testing.T) {
 		if _, err := Compile(tasks.Scripts{Plugins: []tasks.ScriptFile{*f}}, "", nil, to); err == nil {
 			t.Errorf("%s compiles", f.Name)
 		}
+	}
+}
+
+// What can't be launched needs no release.
+func TestAProgramWithoutARuntime(t *testing.T) {
+	p := &Program{dir: t.TempDir(), compiled: &jshost.Program{}}
+	var others confinement.Processes
+	g := confinement.Env{Level: sandbox.Outside, Dirs: confinement.Dirs{Workspace: t.TempDir()}, Getenv: func(string) string { return "" }}
+	work := t.TempDir()
+	if c := p.Config(t.Context(), &others, tasks.Scripts{Runtime: "no-such-runtime"}, g, "", work, "x"); c.Failed == nil || c.Command.Args != nil {
+		t.Errorf("%v, %+v", c.Failed, c.Command)
+	}
+	if left, err := os.ReadDir(work); err != nil || len(left) > 0 || others.Close() != nil {
+		t.Errorf("left %v, %v", left, err)
 	}
 }
 
