@@ -194,6 +194,33 @@ func TestANamedServerFailsIfItsProgramIsMissing(t *testing.T) {
 	}
 }
 
+// The end of a job does not wait for a sandbox that is still being opened, and none is opened after it.
+func TestServersThatAreClosedDuringTheirLaunch(t *testing.T) {
+	root, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	launched := make(chan struct{}) // a second launch panics
+	all := NewLanguages(t.Context(), LanguageConfig{
+		LSP: tasks.LSP{Servers: []tasks.LanguageServer{serverFor("slow", ".a"), serverFor("late", ".b")}, Wait: patience}, Root: root, Now: time.Now,
+		Launch: func(ctx context.Context, _ tasks.LanguageServer) (proc.Command, error) {
+			close(launched)
+			<-ctx.Done()
+			return proc.Command{}, ctx.Err()
+		},
+		Emit: func(event.Extension) {}, Warn: func(string) {},
+	})
+	all.Tools().Opened(filepath.Join(root.Name(), "x.a"))
+	<-launched
+	all.Close()
+	for _, name := range []string{"x.a", "x.b"} {
+		if _, _, err := all.Tools().Query(t.Context(), lsp.Query{Operation: "hover", Path: filepath.Join(root.Name(), name)}); err == nil {
+			t.Errorf("%s: no error after the end", name)
+		}
+	}
+}
+
 func TestNoLanguageServersHaveNoTools(t *testing.T) {
 	var none *Languages
 	none.Close()
