@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/dev/nightly"
-	"github.com/millhand/millhand/internal/extension/lsp"
 )
 
 func TestNeedsBySubject(t *testing.T) {
@@ -143,7 +142,7 @@ var callsOfTools = []callOfTool{
 // for each tool. One without a row is called with the subject as each required argument.
 func TestNeedsOfASubjectAreThoseOfItsCall(t *testing.T) {
 	s := tooltest.SetUp(t, "full", map[string]string{"a.txt": "a\n", ".env": "K=1\n"})
-	s.WithLanguages(nil, nil)
+	s.WithLanguages()
 	s.Equip(func(env *tools.Env) {
 		all := tooltest.Equipped("")
 		env.Spawn, env.Search, env.Agents, env.Skills, env.Batch = all.Spawn, all.Search, all.Agents, all.Skills, true
@@ -187,7 +186,7 @@ func TestDecideAgreesWithTheCall(t *testing.T) {
 	for i, preset := range []string{"readonly", "review", "edit", "build", "full"} {
 		for _, c := range nightly.Sample(callsOfTools, 3, i%3) {
 			s := tooltest.SetUp(t, preset, map[string]string{"a.txt": "a\n", ".env": "K=1\n"})
-			s.WithLanguages(nil, func(lsp.Query) []string { return nil })
+			s.WithLanguages()
 			decisions, err := tools.Decide(s.Env, c.tool, c.subject)
 			if err != nil {
 				t.Fatal(err)

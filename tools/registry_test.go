@@ -12,13 +12,13 @@ import (
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
 	"github.com/millhand/millhand/tools/command"
-	"github.com/millhand/millhand/tools/language"
 	"github.com/millhand/millhand/tools/skill"
 	"github.com/millhand/millhand/tools/untrusted"
 	"github.com/millhand/millhand/tools/websearch"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millhand/millhand/internal/extension/lsp"
 	"github.com/millhand/millhand/internal/permission"
 )
 
@@ -173,7 +173,7 @@ func TestEveryToolIsListed(t *testing.T) {
 	found := map[string]bool{}
 	for _, model := range []string{"", "openai/gpt-5"} {
 		env := tooltest.Equipped(model)
-		env.Languages = &language.Servers{}
+		env.Languages = &lsp.Servers{}
 		r, err := tools.For(env)
 		if err != nil {
 			t.Fatal(err)
@@ -205,7 +205,7 @@ func every(t *testing.T, files map[string]string) (*tooltest.Stage, []tools.Tool
 	s := tooltest.SetUp(t, "full", files)
 	s.Equip(func(env *tools.Env) {
 		full := tooltest.Equipped("")
-		env.Offer, env.Spawn, env.Languages = full.Offer, full.Spawn, &language.Servers{}
+		env.Offer, env.Spawn, env.Languages = full.Offer, full.Spawn, &lsp.Servers{}
 	})
 	return s, s.Tools.All()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/millhand/millhand/internal/extension/lsp"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/gitops/ignore"
@@ -12,7 +13,6 @@ import (
 	"github.com/millhand/millhand/tools/change"
 	"github.com/millhand/millhand/tools/command"
 	"github.com/millhand/millhand/tools/file"
-	"github.com/millhand/millhand/tools/language"
 	"github.com/millhand/millhand/tools/media"
 	"github.com/millhand/millhand/tools/outputs"
 	"github.com/millhand/millhand/tools/skill"
@@ -88,8 +88,8 @@ type Offer struct {
 	Batch     bool           // the batch tool is enabled
 	Search    websearch.Config
 	Skills    skill.Set
-	Agents    []Agent           // that the task tool can start, with Spawn
-	Languages *language.Servers // nil: none, and no tool lsp
+	Agents    []Agent      // that the task tool can start, with Spawn
+	Languages *lsp.Servers // nil: none, and no tool lsp
 }
 
 // Results is how the results of calls are limited, saved and redacted.

@@ -2,13 +2,9 @@ package extension
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -17,7 +13,6 @@ import (
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/tasks"
-	"github.com/millhand/millhand/tools/language"
 )
 
 // LanguageConfig is the input of NewLanguages.
@@ -36,7 +31,7 @@ type LanguageConfig struct {
 // Languages are the language servers of a job. Each starts with the first file for it.
 type Languages struct {
 	servers []*languageServer
-	watch   *lsp.Watch
+	live    *lsp.Servers
 }
 
 // languageServer is one language server of a job.
@@ -59,132 +54,27 @@ type languageServer struct {
 // NewLanguages returns the servers, none of which has started. They end with ctx; the caller
 // closes them.
 func NewLanguages(ctx context.Context, c LanguageConfig) *Languages {
-	set := &Languages{watch: lsp.NewWatch(c.Root)}
+	set := &Languages{}
+	var live []*lsp.Server
 	for _, spec := range c.LSP.Servers {
 		s := &languageServer{config: &c, spec: spec, reported: map[lsp.Kind]bool{}, state: event.Extension{Kind: "lsp", Name: spec.Name}, launched: make(chan lsp.Launched, 1)}
 		s.life, s.end = context.WithCancel(ctx)
 		s.live = lsp.New(ctx, lsp.Config{
-			Name: spec.Name, Version: c.Version, Root: c.Root, Initialization: spec.Initialization, Wait: c.LSP.Wait,
+			Name: spec.Name, Version: c.Version, Extensions: spec.Extensions, Root: c.Root, Initialization: spec.Initialization, Wait: c.LSP.Wait,
 			Launched: s.launched, Notify: s.notice, Now: c.Now,
 		})
-		set.servers = append(set.servers, s)
+		set.servers, live = append(set.servers, s), append(live, s.live)
 	}
+	set.live = lsp.NewServers(c.Root, live...)
 	return set
 }
 
 // Tools returns what the tools of a session need; nil without servers.
-func (set *Languages) Tools() *language.Servers {
+func (set *Languages) Tools() *lsp.Servers {
 	if set == nil {
 		return nil
 	}
-	return &language.Servers{Opened: set.opened, Edit: set.edit, Query: set.query}
-}
-
-// of returns the servers for files, which are used from now on.
-func (set *Languages) of(paths ...string) (servers []*languageServer, files [][]string) {
-	for _, s := range set.servers {
-		mine := slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return !s.serves(p) })
-		if len(mine) > 0 {
-			s.launch.Do(func() { s.launching.Go(s.prepare) })
-			servers, files = append(servers, s), append(files, mine)
-		}
-	}
-	return servers, files
-}
-
-// serves reports whether a file is for the server, by its extension.
-func (s *languageServer) serves(path string) bool {
-	name := strings.ToLower(filepath.Base(path))
-	return slices.ContainsFunc(s.spec.Extensions, func(e string) bool { return strings.HasSuffix(name, strings.ToLower(e)) })
-}
-
-// changes notifies the running servers of files that were changed by others.
-func (set *Languages) changes() {
-	files := set.watch.Changes()
-	for _, s := range set.servers {
-		s.live.Changed(files)
-	}
-}
-
-func (set *Languages) opened(path string) {
-	servers, _ := set.of(path)
-	if len(servers) > 0 {
-		set.changes()
-	}
-	for _, s := range servers {
-		s.live.Open(path)
-	}
-}
-
-// edit asks all servers for the files concurrently.
-func (set *Languages) edit(ctx context.Context, paths []string) func(context.Context) language.Found {
-	servers, files := set.of(paths...)
-	if len(servers) == 0 {
-		return func(context.Context) language.Found { return language.Found{} }
-	}
-	set.changes()
-	if servers[0].config.LSP.Wait == 0 {
-		return func(context.Context) language.Found {
-			set.changes()
-			for i, s := range servers {
-				s.live.Open(files[i]...)
-			}
-			return language.Found{}
-		}
-	}
-	edits := make([]*lsp.Edit, len(servers))
-	var before sync.WaitGroup
-	for i, s := range servers {
-		before.Go(func() { edits[i] = s.live.Before(ctx, files[i]) })
-	}
-	before.Wait()
-	return func(ctx context.Context) (found language.Found) {
-		set.changes()
-		all, timedOut := make([][]lsp.FileErrors, len(servers)), make([]bool, len(servers))
-		var after sync.WaitGroup
-		for i := range servers {
-			after.Go(func() { all[i], timedOut[i] = edits[i].After(ctx) })
-		}
-		after.Wait()
-		for i, s := range servers {
-			found.Files = append(found.Files, all[i]...)
-			if text := edits[i].Logged(); text != "" {
-				found.Notes = append(found.Notes, fmt.Sprintf("the language server %s logged an error, so its diagnostics may be incomplete: %s", s.spec.Name, text))
-			}
-			if timedOut[i] {
-				found.Notes = append(found.Notes, fmt.Sprintf("no diagnostics from the language server %s within %s", s.spec.Name, s.config.LSP.Wait))
-			}
-		}
-		slices.SortStableFunc(found.Files, func(a, b lsp.FileErrors) int {
-			switch {
-			case a.Edited == b.Edited:
-				return 0
-			case a.Edited:
-				return -1
-			}
-			return 1
-		})
-		return found
-	}
-}
-
-func (set *Languages) query(ctx context.Context, q lsp.Query) ([]json.RawMessage, string, error) {
-	servers, _ := set.of(q.Path)
-	if len(servers) == 0 {
-		return nil, "", fmt.Errorf("no language server for %s files is configured", extensionOf(q.Path))
-	}
-	set.changes()
-	s := servers[0]
-	results, err := s.live.Query(ctx, q)
-	return results, s.spec.Name, err
-}
-
-// extensionOf returns the extension of a path, or its name if it has none.
-func extensionOf(path string) string {
-	if ext := filepath.Ext(path); ext != "" {
-		return ext
-	}
-	return filepath.Base(path)
+	return set.live
 }
 
 // Close ends the servers, and reports their totals.
@@ -207,6 +97,10 @@ func (s *languageServer) prepare() {
 
 // notice reports what a server does that is no response.
 func (s *languageServer) notice(n lsp.Notice) {
+	if n.Kind == lsp.Used {
+		s.launch.Do(func() { s.launching.Go(s.prepare) })
+		return
+	}
 	name := "language server " + s.spec.Name
 	s.mu.Lock()
 	first := !s.reported[n.Kind]
@@ -218,7 +112,7 @@ func (s *languageServer) notice(n lsp.Notice) {
 		s.state.Status, s.state.Error = event.ExtensionFailed, textcut.Head(n.Text, maxError, "...")
 	case lsp.Refused:
 		countRefused(&s.state, n.Text)
-	case lsp.Noise, lsp.Slow:
+	case lsp.Noise, lsp.Slow, lsp.Used:
 	}
 	s.mu.Unlock()
 	switch {

@@ -15,7 +15,6 @@ import (
 	"github.com/millhand/millhand/internal/extension/lsp"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/tasks"
-	"github.com/millhand/millhand/tools/language"
 )
 
 // workspace is a directory with language servers, which are not confined.
@@ -83,23 +82,23 @@ func open(t *testing.T, wait time.Duration, servers ...tasks.LanguageServer) *wo
 }
 
 // write writes files, each NAME followed by its text, as one edit.
-func (w *workspace) write(files ...string) language.Found {
+func (w *workspace) write(files ...string) lsp.Found {
 	w.Helper()
 	var paths []string
 	for i := 0; i < len(files); i += 2 {
 		paths = append(paths, filepath.Join(w.dir, files[i]))
 	}
-	after := w.Tools().Edit(w.Context(), paths)
+	edits := w.Tools().Before(w.Context(), paths)
 	for i, path := range paths {
 		if err := os.WriteFile(path, []byte(files[2*i+1]), 0o600); err != nil {
 			w.Fatal(err)
 		}
 	}
-	return after(w.Context())
+	return edits.After(w.Context())
 }
 
 // messages returns the errors of an edit, each as FILE: TEXT.
-func messages(found language.Found) (all []string) {
+func messages(found lsp.Found) (all []string) {
 	for _, f := range found.Files {
 		for _, e := range f.Errors {
 			all = append(all, filepath.Base(f.Path)+": "+e.Message)

@@ -1,6 +1,5 @@
 // Package language has what language servers do for a session: the tool lsp, and the errors that they find after
-// an edit. It neither starts servers nor speaks their protocol: package extension does, by the functions of
-// [Servers], whose results are values of package lsp.
+// an edit, of which it shows what the rules allow to read. It neither starts servers nor speaks their protocol: package lsp does.
 package language
 
 import (
@@ -23,24 +22,6 @@ import (
 
 //go:embed lsp.md
 var description string
-
-// Servers are the language servers of a session. The functions are called by several
-// goroutines, with absolute paths of files in the workspace.
-type Servers struct {
-	// Opened is called after a file was read.
-	Opened func(path string)
-	// Edit is called before files are changed, and what it returns is called after that. It
-	// returns the errors that are new.
-	Edit func(ctx context.Context, paths []string) (after func(context.Context) Found)
-	// Query asks the server for a file, and returns its name in the manifest.
-	Query func(context.Context, lsp.Query) (results []json.RawMessage, server string, err error)
-}
-
-// Found is what language servers found after an edit.
-type Found struct {
-	Files []lsp.FileErrors // the edited ones first
-	Notes []string         // about the servers, one line each
-}
 
 // The maximum number of errors of a file, and of other files, in a result.
 const (
@@ -65,7 +46,7 @@ type input struct {
 // Env is what the tool and the notifications need of a session.
 type Env struct {
 	*access.Paths
-	Servers *Servers // nil: none
+	Servers *lsp.Servers // nil: none
 }
 
 // Tool returns the tool lsp.
@@ -206,10 +187,10 @@ func (env Env) Checked(ctx context.Context, paths []workspace.Path, change func(
 		}
 	}
 	slices.Sort(edited)
-	after := env.Servers.Edit(ctx, edited)
+	edits := env.Servers.Before(ctx, edited)
 	res, err := change()
 	if err == nil {
-		text := env.errorsText(after(ctx), len(edited))
+		text := env.errorsText(edits.After(ctx), len(edited))
 		res.Output, res.Diagnosed = res.Output+text, text != ""
 	}
 	return res, err
@@ -217,7 +198,7 @@ func (env Env) Checked(ctx context.Context, paths []workspace.Path, change func(
 
 // errorsText returns the errors in the form of OpenCode, without those in files that may not be
 // read.
-func (env Env) errorsText(found Found, edited int) string {
+func (env Env) errorsText(found lsp.Found, edited int) string {
 	var text strings.Builder
 	others := 0
 	for _, f := range found.Files {

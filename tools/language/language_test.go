@@ -1,68 +1,69 @@
 package language_test
 
 import (
-	"path/filepath"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/millhand/millhand/internal/testing/lsptest"
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
-	"github.com/millhand/millhand/tools/language"
 
 	"github.com/millhand/millhand/internal/extension/lsp"
+	"github.com/millhand/millhand/internal/proc"
 )
 
-func TestErrorsAfterEditsAreBounded(t *testing.T) {
-	s := tooltest.SetUp(t, "edit", map[string]string{"a.txt": "a\n", ".env": ""})
-	many := make([]lsp.Error, language.MaxErrors+3)
-	for i := range many {
-		many[i] = lsp.Error{Line: i + 1, Column: 2, Message: "line one\n</diagnostics>"}
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "language-server" {
+		os.Exit(lsptest.Main(os.Args[2:], os.Environ, os.Exit))
 	}
-	s.WithLanguages(func() language.Found {
-		files := []lsp.FileErrors{{Path: s.Dir + "/a.txt", Edited: true, Errors: many}, {Path: s.Dir + "/.env", Errors: many}, {Path: s.Outside + "/secret", Errors: many}}
-		for i := range language.MaxOtherFiles + 1 {
-			files = append(files, lsp.FileErrors{Path: filepath.Join(s.Dir, strings.Repeat("b", i+1)), Unsure: i == 0, Errors: many[:1]})
-		}
-		return language.Found{files, []string{"a note"}}
-	}, nil)
-	out := s.Call("write", tooltest.Args{"filePath": "a.txt", "content": "b\n"})
-	for text, n := range map[string]int{
-		"LSP errors detected in this file, please fix:\n<diagnostics file=\"a.txt\">\nERROR [1:2] line one": 1,
-		"\n... and 3 more\n</diagnostics>\n": 1, "LSP errors detected in other files:": language.MaxOtherFiles - 1, "LSP errors detected in other files (some may be older than this edit):": 1,
-		"ERROR [": language.MaxErrors + language.MaxOtherFiles, ".env": 0, "secret": 0, "\n</diagnostics>": language.MaxOtherFiles + 1, "(a note)": 1,
-	} {
-		if got := strings.Count(out.Output, text); got != n {
-			t.Errorf("%d times %q, want %d:\n%s", got, text, n, out.Output)
-		}
+	os.Exit(m.Run())
+}
+
+// setUp returns a stage with a language server for text files.
+func setUp(t *testing.T, preset string, files map[string]string) *tooltest.Stage {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
 	}
-	if out := s.Call("edit", tooltest.Args{"filePath": "a.txt", "oldString": "x", "newString": "y"}); strings.Contains(out.Text(), "LSP") {
+	s := tooltest.SetUp(t, preset, files)
+	launched := make(chan lsp.Launched, 1)
+	launched <- lsp.Launched{Command: proc.Command{Args: []string{self, "language-server"}, Dir: s.Dir, Grace: 100 * time.Millisecond}}
+	server := lsp.New(t.Context(), lsp.Config{
+		Name: "test", Version: "1", Extensions: []string{".txt"}, Root: s.Env.Workspace.Root(), Wait: time.Minute, Now: time.Now,
+		Launched: launched, Notify: func(lsp.Notice) {},
+	})
+	t.Cleanup(server.Close)
+	s.WithLanguages(server)
+	return s
+}
+
+func TestErrorsAfterEditsAreThoseThatMayBeRead(t *testing.T) {
+	s := setUp(t, "edit", map[string]string{"a.txt": "a\n", "b.txt": "b\n", ".env": ""})
+	out := s.Call("write", tooltest.Args{"filePath": "a.txt", "content": "ERROR one\nELSEWHERE b.txt two\nELSEWHERE .env three\n"})
+	want := "\n\nLSP errors detected in this file, please fix:\n<diagnostics file=\"a.txt\">\nERROR [1:7] one\n</diagnostics>" +
+		"\n\nLSP errors detected in other files:\n<diagnostics file=\"b.txt\">\nERROR [1:7] two\n</diagnostics>"
+	if !strings.HasSuffix(out.Output, want) || !out.Diagnosed {
+		t.Errorf("got %s", out.Output)
+	}
+	if out := s.Call("edit", tooltest.Args{"filePath": "a.txt", "oldString": "absent", "newString": "y"}); strings.Contains(out.Text(), "LSP") {
 		t.Errorf("a failed edit has errors: %s", out.Text())
 	}
 }
 
 func TestLSPResultsObeyReadRules(t *testing.T) {
-	s := tooltest.SetUp(t, "readonly", map[string]string{"a.txt": "a\n\tfound  here\n", ".env": "SECRET"})
-	at := func(path string) string {
-		return `{"uri": "file://` + path + `", "range": {"start": {"line": 1, "character": 2}}}`
-	}
-	s.WithLanguages(nil, func(q lsp.Query) []string {
-		switch q.Operation {
-		case "hover":
-			return []string{`{"contents": "a > b"}`}
-		case "goToDefinition":
-			return []string{[]string{at("$D/a.txt"), at("$D/.env"), at("/usr/include/x.h")}[q.Line-1]}
-		}
-		return []string{at("$D/a.txt"), at("$D/.env"), `{"from": ` + at("$D/.env") + `}`, at("/etc/passwd"), `{"uri": "jdt://x"}`}
-	})
+	s := setUp(t, "readonly", map[string]string{"a.txt": "AT .env\nfound here\nAT " + strings.Repeat("../", 30) + "usr/include/x.h\n", ".env": "SECRET"})
 	call := func(operation string, line int) tools.Outcome {
 		return s.Call("lsp", tooltest.Args{"operation": operation, "filePath": "a.txt", "line": line, "character": 1})
 	}
 	out := call("findReferences", 1)
-	if out.Status != tools.Completed || out.Extension != "test" || out.Output != "a.txt:2:3: found here\n(4 results in files that may not be read left out)" {
+	if out.Status != tools.Completed || out.Extension != "test" || out.Output != "a.txt:1:1: AT .env\n(1 result in files that may not be read left out)" {
 		t.Errorf("got %+v", out)
 	}
-	for line, want := range map[int]string{1: "a > b", 2: "defined in a file that may not be read", 3: "a > b"} {
-		if out := call("hover", line); !strings.Contains(out.Text(), want) {
+	for line, want := range map[int]string{1: "defined in a file that may not be read", 2: "found", 3: "AT"} {
+		if out := call("hover", line); !strings.Contains(out.Text(), want) || (line == 1) == (out.Status == tools.Completed) {
 			t.Errorf("hover in line %d: %s", line, out.Text())
 		}
 	}

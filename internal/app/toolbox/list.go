@@ -10,10 +10,10 @@ import (
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/extension/lsp"
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/tools"
-	"github.com/millhand/millhand/tools/language"
 	"github.com/millhand/millhand/tools/skill"
 )
 
@@ -45,7 +45,7 @@ func List(ctx context.Context, w world.World, o Options) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	if set.plan != nil && set.plan.LSP != nil {
-		env.Languages = &language.Servers{} // nothing is called
+		env.Languages = &lsp.Servers{} // nothing is called
 	}
 	served, stop, err := serve(ctx, w, o.ProfileOptions, o.Sandbox, &env, set, end, "")
 	if err != nil {

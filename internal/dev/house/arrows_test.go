@@ -23,7 +23,7 @@ func acceptedArrows() map[string]string {
 func moreArrows() map[string]string {
 	return map[string]string{
 		"the tools of a session that extensions serve, which know the tools": `
-			tools/language.Servers.Edit tools/language.Servers.Query tools/tool.Hook.Ask tools/tool.Hook.Environ`,
+			tools/tool.Hook.Ask tools/tool.Hook.Environ`,
 		"a question only if a rule excludes a path": `
 			internal/gitops/ignore.Tree.Tracked`,
 	}

@@ -35,6 +35,7 @@ const (
 	Slow    Kind = "slow"    // edits don't wait for it any more
 	Failed  Kind = "failed"  // it is not used any more; Text is the error
 	Ready   Kind = "ready"   // it has started for the first time
+	Used    Kind = "used"    // it is to be started for the first time, as soon as Launched has a value
 )
 
 // Notice is what the owner of a server may report.
@@ -47,10 +48,11 @@ type Notice struct {
 type Config struct {
 	Name           string
 	Version        string          // of millhand, for the server
+	Extensions     []string        // of its files, such as ".go", in any case
 	Root           *os.Root        // the workspace, whose name is absolute and without symlinks
 	Initialization json.RawMessage // options for the server; nil for none
 	Wait           time.Duration   // for diagnostics after an edit
-	Launched       <-chan Launched // gets one value when the server is first used, or soon after
+	Launched       <-chan Launched // gets one value, after the notice that the server is used
 	Notify         func(Notice)    // called by several goroutines
 	Now            func() time.Time
 }
@@ -182,6 +184,7 @@ func (s *Server) start() {
 // process starts a process.
 func (s *Server) process() (*proc.Service, error) {
 	if s.launched == nil {
+		s.config.Notify(Notice{Kind: Used})
 		select {
 		case l := <-s.config.Launched:
 			s.launched = &l

@@ -21,7 +21,6 @@ import (
 	"github.com/millhand/millhand/tools"
 	"github.com/millhand/millhand/tools/change"
 	"github.com/millhand/millhand/tools/command"
-	"github.com/millhand/millhand/tools/language"
 	"github.com/millhand/millhand/tools/skill"
 	"github.com/millhand/millhand/tools/websearch"
 
@@ -382,23 +381,10 @@ func (s *Stage) Age(name string, hours int) {
 	}
 }
 
-// WithLanguages gives a stage language servers that find errors after each edit.
-func (s *Stage) WithLanguages(found func() language.Found, results func(lsp.Query) []string) {
+// WithLanguages gives a stage language servers.
+func (s *Stage) WithLanguages(servers ...*lsp.Server) {
 	s.Helper()
-	s.Equip(func(env *tools.Env) {
-		env.Languages = &language.Servers{
-			Opened: func(string) {},
-			Edit: func(context.Context, []string) func(context.Context) language.Found {
-				return func(context.Context) language.Found { return found() }
-			},
-			Query: func(_ context.Context, q lsp.Query) (list []json.RawMessage, server string, err error) {
-				for _, r := range results(q) {
-					list = append(list, json.RawMessage(strings.ReplaceAll(r, "$D", s.Dir)))
-				}
-				return list, "test", nil
-			},
-		}
-	})
+	s.Equip(func(env *tools.Env) { env.Languages = lsp.NewServers(env.Workspace.Root(), servers...) })
 }
 
 // Lines makes n numbered lines.

@@ -17,6 +17,7 @@ import (
 	"github.com/millhand/millhand/internal/app/policies"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/extension/lsp"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/permission/reach"
@@ -27,7 +28,6 @@ import (
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/tools"
-	"github.com/millhand/millhand/tools/language"
 )
 
 // BacktestOptions are the runs whose calls are decided again, and the rules that decide.
@@ -136,7 +136,7 @@ type backtest struct {
 // newBacktest equips an environment with every tool that a recorded call may be of.
 func newBacktest(w world.World, env tools.Env, p permission.Profile, found *usage) (*backtest, error) {
 	env.Profile, env.ChildEnv = p, proc.ChildEnv(w.Getenv, p.Env)
-	env.Batch, env.Languages, env.Search.Backend = true, &language.Servers{}, "json"
+	env.Batch, env.Languages, env.Search.Backend = true, &lsp.Servers{}, "json"
 	env.Spawn = func(context.Context, tools.SpawnRequest) (tools.SpawnResult, error) {
 		return tools.SpawnResult{}, errors.New("a backtest runs no agents")
 	}
