@@ -1,6 +1,8 @@
 package extension
 
 import (
+	"github.com/millhand/millhand/internal/text/jsontext"
+
 	"context"
 	"encoding/json"
 	"errors"
@@ -126,7 +128,7 @@ func ofCallID(results []model.Message, id string) int {
 
 // inputOf returns the arguments of a call as an object.
 func inputOf(call model.ToolCall) json.RawMessage {
-	if isObject(json.RawMessage(call.Input)) {
+	if jsontext.IsObject(json.RawMessage(call.Input)) {
 		return json.RawMessage(call.Input)
 	}
 	return json.RawMessage("{}")
@@ -205,7 +207,7 @@ func (b *rebuilt) addResponse(m pluginMessage, own model.Message, done []model.M
 				return
 			}
 			c, r := own.Calls[call], done[at]
-			if isObject(p.State.Input) && !sameJSON(p.State.Input, inputOf(c)) {
+			if jsontext.IsObject(p.State.Input) && !jsontext.Same(p.State.Input, inputOf(c)) {
 				c.Input = string(p.State.Input)
 			}
 			if r.Text = p.State.Output; p.State.Status == "error" {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -44,9 +43,7 @@ type host struct {
 	offered   int
 	state     event.Extension // without the counts of live
 
-	mu     sync.Mutex
-	faults int  // of hooks that may be guards
-	told   bool // a variable of a hook was refused
+	mu sync.Mutex
 	// quiet has the hooks of [Chat] that are not called again, and their warnings.
 	quiet map[string]bool
 }
@@ -65,7 +62,8 @@ func (h *host) start(ctx context.Context) {
 		return
 	}
 	h.live, h.loaded, h.failed = jshost.Start(ctx, jshost.Config{
-		Command: h.scripts.Command, Load: h.scripts.Load, CallTimeout: h.scripts.CallTimeout, HookTimeout: h.scripts.HookTimeout, Now: h.config.Now,
+		Command: h.scripts.Command, Load: h.scripts.Load, CallTimeout: h.scripts.CallTimeout, HookTimeout: h.scripts.HookTimeout,
+		Fail: h.scripts.Fail, Warn: h.config.Warn, Now: h.config.Now,
 	})
 }
 
@@ -223,18 +221,22 @@ func (h *host) hooks(session string) []tools.Hook {
 		if l.Error != "" || !entry.Plugin {
 			continue
 		}
-		p := &plugin{host: h, index: i, name: entry.Name, session: session}
+		p := h.live.Plugin(i, session)
 		hook := tools.Hook{Rule: "plugin " + entry.Base, Source: entry.Name}
 		for _, name := range l.Hooks {
 			switch name {
 			case "tool.execute.before":
-				hook.Before = p.before
+				hook.Before = func(ctx context.Context, c tools.HookCall) (json.RawMessage, error) {
+					return p.Before(ctx, c.ID, c.Tool, c.Input)
+				}
 			case "tool.execute.after":
-				hook.After = p.after
+				hook.After = func(ctx context.Context, c tools.HookCall, r tools.HookResult) tools.HookResult {
+					return after(ctx, p, c, r)
+				}
 			case "permission.ask":
-				hook.Ask = p.ask
+				hook.Ask = p.Ask
 			case "shell.env":
-				hook.Environ = p.environ
+				hook.Environ = p.Environ
 			}
 		}
 		all = append(all, hook)
@@ -242,138 +244,13 @@ func (h *host) hooks(session string) []tools.Hook {
 	return all
 }
 
-// plugin are the hooks of a plugin for a session.
-type plugin struct {
-	host    *host
-	index   int
-	name    string
-	session string
-}
-
-func (p *plugin) call(c tools.HookCall) jshost.HookedCall {
-	input := c.Input
-	if !json.Valid(input) {
-		input = nil
-	}
-	return jshost.HookedCall{Plugin: p.index, Tool: c.Tool, ID: c.ID, Session: p.session, Input: input}
-}
-
-func (p *plugin) before(ctx context.Context, c tools.HookCall) (json.RawMessage, error) {
-	if !isObject(c.Input) {
-		return c.Input, nil // the call fails
-	}
-	made, err := p.host.live.Before(ctx, p.call(c))
-	if err != nil {
-		return nil, p.guard(ctx, err)
-	}
-	if sameJSON(made, c.Input) {
-		return c.Input, nil
-	}
-	return made, nil
-}
-
-func (p *plugin) ask(ctx context.Context, c tools.HookCall, r permission.Request) error {
-	status, err := p.host.live.Ask(ctx, p.call(c), jshost.Permission{Permission: r.Permission, Patterns: r.Subjects})
-	switch {
-	case err != nil:
-		return p.guard(ctx, err)
-	case status == jshost.Allowed:
-		return nil
-	case status == "ask":
-		return errors.New("its hook permission.ask asks for approval, which nobody can give in an unattended run")
-	}
-	return errors.New("denied by its hook permission.ask")
-}
-
-// guard returns the reason of a denial. A plugin that does not work denies its calls, and ends
-// the job the second time.
-func (p *plugin) guard(ctx context.Context, err error) error {
-	if !errors.As(err, new(*jshost.Fault)) || ctx.Err() != nil {
-		return err
-	}
-	err = fmt.Errorf("the plugin does not work: %w", err)
-	p.host.mu.Lock()
-	p.host.faults++
-	again := p.host.faults > 1
-	p.host.mu.Unlock()
-	if again {
-		p.host.scripts.Fail(fmt.Errorf("plugin %s: %w, for the second time", p.name, err))
-	}
-	return err
-}
-
-func (p *plugin) after(ctx context.Context, c tools.HookCall, r tools.HookResult) tools.HookResult {
+// after gives a plugin the result of a call that completed.
+func after(ctx context.Context, p *jshost.Plugin, c tools.HookCall, r tools.HookResult) tools.HookResult {
 	if r.Error != "" {
 		return r
 	}
-	made, err := p.host.live.After(ctx, p.call(c), jshost.Result{Title: r.Title, Output: r.Output, Metadata: r.Metadata})
-	if err != nil {
-		p.host.config.Warn(fmt.Sprintf("plugin %s: hook tool.execute.after: %v", p.name, err))
-		return r
-	}
-	if len(r.Metadata) == 0 && sameJSON(made.Metadata, json.RawMessage("{}")) { // the plugin added nothing
-		made.Metadata = nil
-	}
+	made := p.After(ctx, c.ID, c.Tool, c.Input, jshost.Result{Title: r.Title, Output: r.Output, Metadata: r.Metadata})
 	return tools.HookResult{Title: made.Title, Output: made.Output, Metadata: made.Metadata}
-}
-
-func (p *plugin) environ(ctx context.Context, c tools.HookCall, dir string) []string {
-	env, err := p.host.live.Env(ctx, p.call(c), dir)
-	if err != nil {
-		p.host.config.Warn(fmt.Sprintf("plugin %s: hook shell.env: %v", p.name, err))
-		return nil
-	}
-	var all []string
-	for _, name := range slices.Sorted(maps.Keys(env)) {
-		if ownVariable(name) {
-			p.refused(name)
-		} else {
-			all = append(all, name+"="+env[name])
-		}
-	}
-	return all
-}
-
-// refused warns once of a variable that a plugin can't set.
-func (p *plugin) refused(name string) {
-	p.host.mu.Lock()
-	first := !p.host.told
-	p.host.told = true
-	p.host.mu.Unlock()
-	if first {
-		p.host.config.Warn(fmt.Sprintf("plugin %s: its hook shell.env can't set %s", p.name, textcut.OneLine(textcut.Head(name, maxMethod, "..."))))
-	}
-}
-
-// ownVariable reports whether a variable is not for plugins: it decides what runs, and with which
-// access.
-func ownVariable(name string) bool {
-	if name == "" || strings.ContainsAny(name, "=\x00") {
-		return true
-	}
-	for _, prefix := range []string{"LD_", "GIT_", "MILLHAND_"} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return name == "PATH" || name == "HOME"
-}
-
-// isObject reports whether a text is a JSON object.
-func isObject(text json.RawMessage) bool {
-	var object map[string]json.RawMessage
-	return json.Unmarshal(text, &object) == nil && object != nil
-}
-
-// sameJSON reports whether two texts are the same JSON value.
-func sameJSON(a, b json.RawMessage) bool {
-	var x, y any
-	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
-		return false
-	}
-	one, _ := json.Marshal(x)   //nolint:errchkjson // it was JSON
-	other, _ := json.Marshal(y) //nolint:errchkjson // it was JSON
-	return string(one) == string(other)
 }
 
 // emit reports the state.

@@ -24,11 +24,11 @@ type Hook struct {
 	Before func(context.Context, HookCall) (json.RawMessage, error)
 	// Ask is called for a call that the profile allows, with each permission that it needs. An
 	// error denies the call.
-	Ask func(context.Context, HookCall, permission.Request) error
+	Ask func(ctx context.Context, id, tool string, input json.RawMessage, need permission.Request) error
 	// After is called after a call that was run, and returns the result that counts.
 	After func(context.Context, HookCall, HookResult) HookResult
 	// Environ is called before a command of bash is run in a directory, and returns variables to add.
-	Environ func(ctx context.Context, c HookCall, dir string) []string
+	Environ func(ctx context.Context, id, dir string) []string
 }
 
 // For reports whether the hook is called around calls of a tool. Letter case does not matter, nor which of its
@@ -83,7 +83,7 @@ func (hooks Hooks) Ask(ctx context.Context, c HookCall, d permission.Decision, n
 			continue
 		}
 		for _, need := range needs {
-			if err := h.Ask(ctx, c, need); err != nil {
+			if err := h.Ask(ctx, c.ID, c.Tool, c.Input, need); err != nil {
 				return h.denial(need, err)
 			}
 		}
@@ -97,7 +97,7 @@ func (hooks Hooks) Environ(ctx context.Context, environ []string, dir string) []
 		if h.Environ == nil {
 			continue
 		}
-		for _, entry := range h.Environ(ctx, HookCall{ID: CallID(ctx), Tool: "bash"}, dir) {
+		for _, entry := range h.Environ(ctx, CallID(ctx), dir) {
 			name, value, _ := strings.Cut(entry, "=")
 			environ = proc.Set(environ, name, value)
 		}

@@ -90,7 +90,7 @@ func TestAHookDeniesACall(t *testing.T) {
 				return nil, errors.New("no resets")
 			}
 			return c.Input, nil
-		}, Ask: func(_ context.Context, _ tools.HookCall, r permission.Request) error {
+		}, Ask: func(_ context.Context, _, _ string, _ json.RawMessage, r permission.Request) error {
 			asked = append(asked, r.Permission+" "+r.Subject())
 			if r.Permission == "edit" {
 				return errors.New("no edits")

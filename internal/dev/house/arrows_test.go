@@ -22,8 +22,6 @@ func acceptedArrows() map[string]string {
 // moreArrows lists the other arrows of now by their kinds: which ones they are may only shrink.
 func moreArrows() map[string]string {
 	return map[string]string{
-		"the tools of a session that extensions serve, which know the tools": `
-			tools/tool.Hook.Ask tools/tool.Hook.Environ`,
 		"a question only if a rule excludes a path": `
 			internal/gitops/ignore.Tree.Tracked`,
 	}

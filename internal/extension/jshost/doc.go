@@ -16,6 +16,6 @@
 // 1.1 GB for 32 MiB of empty objects that nobody waits for (TestLibraryDecodesResults of package lsp), and
 // four times as long for a text of 1 MiB. With the library, conn.go has about as many lines.
 //
-// The package decides nothing: a tool's permission is checked before its call, and what a tool
-// asks for is decided by the call's profile.
+// The package allows nothing: a tool's permission is checked before its call, and what a tool
+// asks for is decided by the call's profile. What a profile allows, a [Plugin] may deny.
 package jshost

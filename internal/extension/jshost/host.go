@@ -25,6 +25,8 @@ type Config struct {
 	Load        Load
 	CallTimeout time.Duration
 	HookTimeout time.Duration
+	Fail        func(error)       // ends the job: a plugin that may be a guard does not work
+	Warn        func(text string) // called by several goroutines
 	Now         func() time.Time
 }
 
@@ -94,6 +96,8 @@ type Host struct {
 	paused bool  // it was ended by Pause
 	closed bool
 	info   Info
+	faults int  // of hooks that may be guards
+	told   bool // a variable of a hook was refused
 }
 
 // Start starts a host, which the caller closes, and loads the modules. It ends with ctx.

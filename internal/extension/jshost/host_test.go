@@ -3,6 +3,7 @@ package jshost
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 )
 
@@ -269,18 +271,24 @@ func TestPlugins(t *testing.T) {
 	logged(t, h, "info: guard: ready")
 	ctx := t.Context()
 	c := HookedCall{Tool: "bash", ID: "c1", Session: "s1", Input: json.RawMessage(`{"command":"ls"}`)}
-	if got, err := h.Before(ctx, c); err != nil || string(got) != `{"command":"ls # seen"}` {
+	if got, err := h.before(ctx, c); err != nil || string(got) != `{"command":"ls # seen"}` {
 		t.Errorf("before: %s, %v", got, err)
 	}
-	if got, err := h.After(ctx, c, Result{Title: "t", Output: "o", Metadata: json.RawMessage(`{"a":1}`)}); err != nil || got.Title != "after ls" || got.Output != "o\nchecked" || string(got.Metadata) != `{"a":1,"b":2}` {
+	if got, err := h.after(ctx, c, Result{Title: "t", Output: "o", Metadata: json.RawMessage(`{"a":1}`)}); err != nil || got.Title != "after ls" || got.Output != "o\nchecked" || string(got.Metadata) != `{"a":1,"b":2}` {
 		t.Errorf("after: %+v, %v", got, err)
 	}
 	for pattern, want := range map[string]string{"a.env": "deny", "a.txt": Allowed, "asks": "ask"} {
-		if got, err := h.Ask(ctx, c, Permission{"read", []string{pattern}}); err != nil || got != want {
+		if got, err := h.ask(ctx, c, Permission{"read", []string{pattern}}); err != nil || got != want {
 			t.Errorf("ask %s: %s, %v", pattern, got, err)
 		}
 	}
-	if env, err := h.Env(ctx, c, "/w"); err != nil || env["FROM_PLUGIN"] != "/w" {
+	p := h.Plugin(0, "s1")
+	for pattern, want := range map[string]string{"a.env": "denied by its hook permission.ask", "a.txt": "<nil>", "asks": "its hook permission.ask asks for approval, which nobody can give in an unattended run"} {
+		if err := p.Ask(ctx, "c1", "bash", c.Input, permission.Need("read", pattern)); fmt.Sprint(err) != want {
+			t.Errorf("ask %s: %v", pattern, err)
+		}
+	}
+	if env, err := h.env(ctx, c, "/w"); err != nil || env["FROM_PLUGIN"] != "/w" {
 		t.Errorf("env: %v, %v", env, err)
 	}
 	if err := h.Tell(ctx, map[string]any{"type": "session.idle"}); err != nil {
@@ -290,13 +298,15 @@ func TestPlugins(t *testing.T) {
 		t.Errorf("events: %+v, %v", res, err)
 	}
 	c.Input = json.RawMessage(`{"command":"git reset --hard"}`)
-	if _, err := h.Before(ctx, c); !errors.As(err, new(*CallError)) || !strings.HasPrefix(err.Error(), "no resets (at ") {
+	if _, err := h.before(ctx, c); !errors.As(err, new(*CallError)) || !strings.HasPrefix(err.Error(), "no resets (at ") {
 		t.Errorf("a denial: %v", err)
 	}
 	h.config.HookTimeout = 300 * time.Millisecond
-	c.Tool, c.Input = "hang", json.RawMessage(`{}`)
-	if _, err := h.Before(ctx, c); !errors.As(err, new(*Fault)) {
-		t.Errorf("a hook that hangs: %v", err)
+	h.faults = 1
+	var failed error
+	h.config.Fail = func(err error) { failed = err }
+	if _, err := p.Before(ctx, "c2", "hang", json.RawMessage(`{}`)); !errors.As(err, new(*Fault)) || failed == nil || failed.Error() != "plugin plugin/guard.ts: "+err.Error()+", for the second time" {
+		t.Errorf("a hook that hangs: %v, and the job %v", err, failed)
 	}
 	h.config.HookTimeout = 10 * time.Minute
 	h.Pause()
@@ -410,7 +420,7 @@ func TestHooksThatHangWhileAToolAsks(t *testing.T) {
 	var decided []error
 	_, err := h.Call(t.Context(), ToolCall{Name: "count_asks", Input: json.RawMessage(`{"what": "read"}`)}, func(p Permission) error {
 		for plugin := range 2 {
-			_, err := h.Ask(t.Context(), HookedCall{Plugin: 1 + plugin}, p)
+			_, err := h.ask(t.Context(), HookedCall{Plugin: 1 + plugin}, p)
 			decided = append(decided, err)
 		}
 		return decided[0]

@@ -72,8 +72,8 @@ func (h *Host) Call(ctx context.Context, c ToolCall, ask func(Permission) error)
 	return res, err
 }
 
-// Before calls the hook tool.execute.before of a plugin, and returns the arguments.
-func (h *Host) Before(ctx context.Context, c HookedCall) (json.RawMessage, error) {
+// before calls the hook tool.execute.before of a plugin, and returns the arguments.
+func (h *Host) before(ctx context.Context, c HookedCall) (json.RawMessage, error) {
 	var res struct{ Input json.RawMessage }
 	if err := h.hook(ctx, "before", c, &res); err != nil {
 		return nil, err
@@ -81,9 +81,9 @@ func (h *Host) Before(ctx context.Context, c HookedCall) (json.RawMessage, error
 	return res.Input, nil
 }
 
-// After calls the hook tool.execute.after of a plugin with the result of a call, and returns what it
+// after calls the hook tool.execute.after of a plugin with the result of a call, and returns what it
 // made of it. Attachments are not given to it.
-func (h *Host) After(ctx context.Context, c HookedCall, r Result) (made Result, err error) {
+func (h *Host) after(ctx context.Context, c HookedCall, r Result) (made Result, err error) {
 	err = h.hook(ctx, "after", struct {
 		HookedCall
 		Result
@@ -95,8 +95,8 @@ func (h *Host) After(ctx context.Context, c HookedCall, r Result) (made Result, 
 // plugin made of it.
 const Allowed = "allow"
 
-// Ask calls the hook permission.ask of a plugin, and returns the status of the permission.
-func (h *Host) Ask(ctx context.Context, c HookedCall, p Permission) (status string, err error) {
+// ask calls the hook permission.ask of a plugin, and returns the status of the permission.
+func (h *Host) ask(ctx context.Context, c HookedCall, p Permission) (status string, err error) {
 	var res struct{ Status string }
 	err = h.hook(ctx, "ask", struct {
 		HookedCall
@@ -105,8 +105,8 @@ func (h *Host) Ask(ctx context.Context, c HookedCall, p Permission) (status stri
 	return res.Status, err
 }
 
-// Env calls the hook shell.env of a plugin, and returns the variables that it adds.
-func (h *Host) Env(ctx context.Context, c HookedCall, dir string) (map[string]string, error) {
+// env calls the hook shell.env of a plugin, and returns the variables that it adds.
+func (h *Host) env(ctx context.Context, c HookedCall, dir string) (map[string]string, error) {
 	var res struct{ Env map[string]string }
 	err := h.hook(ctx, "env", struct {
 		HookedCall

@@ -56,3 +56,20 @@ func Canonical(text string) string {
 	}
 	return strings.TrimSuffix(out.String(), "\n")
 }
+
+// IsObject reports whether a text is a JSON object.
+func IsObject(text []byte) bool {
+	var object map[string]json.RawMessage
+	return json.Unmarshal(text, &object) == nil && object != nil
+}
+
+// Same reports whether two texts are the same JSON value.
+func Same(a, b []byte) bool {
+	var x, y any
+	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
+		return false
+	}
+	one, _ := json.Marshal(x)   //nolint:errchkjson // it was JSON
+	other, _ := json.Marshal(y) //nolint:errchkjson // it was JSON
+	return string(one) == string(other)
+}

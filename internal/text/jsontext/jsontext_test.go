@@ -37,3 +37,19 @@ func TestCanonical(t *testing.T) {
 		}
 	}
 }
+
+func TestObjectsAndSameValues(t *testing.T) {
+	for text, want := range map[string]bool{`{"a": 1}`: true, ` {} `: true, `[]`: false, `null`: false, `{`: false, ``: false} {
+		if IsObject([]byte(text)) != want {
+			t.Errorf("%q: %v", text, !want)
+		}
+	}
+	for _, tt := range []struct {
+		a, b string
+		want bool
+	}{{`{"a": 1, "b": [2]}`, `{"b":[2],"a":1.0}`, true}, {`[1, 2]`, `[2, 1]`, false}, {`{}`, `{`, false}, {`null`, ` null`, true}} {
+		if Same([]byte(tt.a), []byte(tt.b)) != tt.want {
+			t.Errorf("%s and %s: %v", tt.a, tt.b, !tt.want)
+		}
+	}
+}
