@@ -7,7 +7,6 @@ import (
 	"github.com/millhand/millhand/internal/extension/lsp"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/files/workspace"
-	"github.com/millhand/millhand/internal/gitops/ignore"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/tools/change"
@@ -15,6 +14,7 @@ import (
 	"github.com/millhand/millhand/tools/file"
 	"github.com/millhand/millhand/tools/media"
 	"github.com/millhand/millhand/tools/outputs"
+	"github.com/millhand/millhand/tools/search"
 	"github.com/millhand/millhand/tools/skill"
 	"github.com/millhand/millhand/tools/tool"
 	"github.com/millhand/millhand/tools/untrusted"
@@ -34,6 +34,8 @@ type (
 	Metadata = tool.Metadata
 	// Attachment is a file that a model sees with a result: see [tool.Attachment].
 	Attachment = tool.Attachment
+	// Ignored is what searches leave out: see [search.Ignored].
+	Ignored = search.Ignored
 	// Hook is called around calls: see [tool.Hook].
 	Hook = tool.Hook
 	// HookCall is the call that a hook is about: see [tool.HookCall].
@@ -76,8 +78,8 @@ type Env struct {
 // Workplace has the files that calls use, and what runs their commands.
 type Workplace struct {
 	Workspace *workspace.Workspace
-	Ignore    ignore.Tree // what git ignores in the workspace, in addition to its own .gitignore files
-	ChildEnv  []string    // environment of commands
+	Ignore    Ignored  // what git ignores in the workspace, in addition to its own .gitignore files
+	ChildEnv  []string // environment of commands
 	Commands  command.Options
 }
 

@@ -92,7 +92,7 @@ func addFiles(ctx context.Context, env *tools.Env, w *work, s sessionSpec) error
 	if err != nil {
 		return err
 	}
-	env.Workplace = tools.Workplace{Workspace: w.site.Space, Ignore: ignored, ChildEnv: box.Env, Commands: box.Commands()}
+	env.Workplace = tools.Workplace{Workspace: w.site.Space, Ignore: tools.Ignored{Rules: ignored.Rules, Tracked: ignored.Tracked}, ChildEnv: box.Env, Commands: box.Commands()}
 	env.Commands.Fault = func(err error) { w.job.End(event.EndCause{Code: event.CodeMachine, Reason: err.Error()}) }
 	env.Commands.MaxTime, env.Commands.Confine = s.task.Limits.Time, w.site.Sandboxes.Confined(box, s.narrowed, s.task.Profile, false) //nolint:contextcheck // the sandbox lives as long as the job
 	if slices.ContainsFunc(w.job.Plan.Tools, func(t tasks.CustomTool) bool { return t.Workspace }) && confinement.MayGrant(s.task.Profile) {

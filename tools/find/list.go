@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/files/workspace"
-	"github.com/millhand/millhand/internal/gitops/ignore"
 	"github.com/millhand/millhand/tools/access"
 	"github.com/millhand/millhand/tools/search"
 	"github.com/millhand/millhand/tools/tool"
@@ -26,8 +25,8 @@ const searchLimit = 100
 // Env is what the tools need of a session.
 type Env struct {
 	*access.Paths
-	Ignore   ignore.Tree   // what git ignores in the workspace, in addition to its own .gitignore files
-	Searches *search.Cache // nil: none
+	Ignore   search.Ignored // what git ignores in the workspace, in addition to its own .gitignore files
+	Searches *search.Cache  // nil: none
 }
 
 type listInput struct {

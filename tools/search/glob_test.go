@@ -120,7 +120,7 @@ func TestIgnoreFilesCount(t *testing.T) {
 		{"from a directory that rules from outside ignore", "extra", rules, []string{"extra/no"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if d := cmp.Diff(c.want, globPaths(t, Scope{Root: root, Base: c.base, Ignore: ignore.Tree{Rules: c.rules}}, "*")); d != "" {
+			if d := cmp.Diff(c.want, globPaths(t, Scope{Root: root, Base: c.base, Ignore: Ignored{Rules: c.rules}}, "*")); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 		})

@@ -51,7 +51,7 @@ func theTree(t *testing.T) Scope {
 	for i, name := range []string{"d/e/f.md", "crlf", "a.go", "latin1", "long"} {
 		setTime(t, filepath.Join(root.Name(), name), aTime.Add(time.Duration(i+1)*time.Minute))
 	}
-	return Scope{Root: root, Ignore: ignore.Tree{Rules: ignore.New(ignore.Parse([]byte("/extra/\n*.elsewhere\n")))}, Visible: func(p string) bool { return p != ".env" }}
+	return Scope{Root: root, Ignore: Ignored{Rules: ignore.New(ignore.Parse([]byte("/extra/\n*.elsewhere\n")))}, Visible: func(p string) bool { return p != ".env" }}
 }
 
 // grepCases are what Grep finds, in short form: want has the paths and lines,

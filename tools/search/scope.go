@@ -21,15 +21,21 @@ type Scope struct {
 	Root *os.Root
 	// Base is the directory below Root to search, slash separated; "" and "." are
 	// Root itself. Grep also accepts a file. No path element may be a symlink.
-	Base string
-	// Ignore has the rules for Root, which every .gitignore from Root down overrides, and the
-	// tracked paths, which no rule excludes.
-	Ignore ignore.Tree
+	Base   string
+	Ignore Ignored // of Root
 	// Visible reports whether a file, given relative to Root, may be shown and
 	// searched; nil means all. It is called concurrently.
 	Visible func(path string) bool
 	// Cache is shared by the searches of a tree; nil for none.
 	Cache *Cache
+}
+
+// Ignored decides which files of a tree are ignored, with its .gitignore files: those that rules exclude and git does not
+// track. The zero value ignores what these files exclude.
+type Ignored struct {
+	Rules *ignore.Matcher // which every .gitignore of the tree overrides
+	// Tracked is called when a rule excludes a path; nil: git tracks nothing.
+	Tracked func() ignore.Tracked
 }
 
 // File is a regular file that was found.

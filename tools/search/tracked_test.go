@@ -22,7 +22,7 @@ func trackedTree(t *testing.T) Scope {
 	}
 	root := openTree(t, files)
 	tracked := []string{".gitignore", "app/build/b.o", "app/m.go", "keep.log", "module", "src/lib/a.js", "src/lib/deep/b.js", "vendor/mix/t.go"}
-	return Scope{Root: root, Ignore: ignore.Tree{Tracked: func() ignore.Tracked { return ignore.NewTracked(tracked) }}}
+	return Scope{Root: root, Ignore: Ignored{Tracked: func() ignore.Tracked { return ignore.NewTracked(tracked) }}}
 }
 
 func TestTrackedFilesAreNeverIgnored(t *testing.T) {
@@ -125,7 +125,7 @@ func TestGitFindsTheSameFiles(t *testing.T) {
 	}
 	tracked := ignore.NewTracked(git("ls-files", "-z"))
 	want := git("ls-files", "-z", "-c", "-o", "--exclude-standard")
-	scope := Scope{Root: openRoot(t, dir), Cache: NewCache(1 << 20), Ignore: ignore.Tree{Tracked: func() ignore.Tracked { return tracked }}}
+	scope := Scope{Root: openRoot(t, dir), Cache: NewCache(1 << 20), Ignore: Ignored{Tracked: func() ignore.Tracked { return tracked }}}
 	for range 2 {
 		if d := cmp.Diff(want, allFiles(t, scope, "*")); d != "" {
 			t.Errorf("(-git +got):\n%s", d)

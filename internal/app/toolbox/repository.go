@@ -7,8 +7,8 @@ import (
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/forge/credentials"
 	"github.com/millhand/millhand/internal/gitops"
-	"github.com/millhand/millhand/internal/gitops/ignore"
 	"github.com/millhand/millhand/internal/text/printable"
+	"github.com/millhand/millhand/tools"
 )
 
 // hideHeaders removes the credentials from the configuration of a directory's
@@ -30,18 +30,18 @@ func hideHeaders(ctx context.Context, w world.World, dir string) (secrets []stri
 }
 
 // ignored returns what is ignored in a directory by its repository, if any.
-func ignored(dir string, w world.World) ignore.Tree {
+func ignored(dir string, w world.World) tools.Ignored {
 	repo, err := gitops.Open(dir, w.GitEnv())
 	if err != nil {
-		return ignore.Tree{}
+		return tools.Ignored{}
 	}
 	below, err := repo.Below(dir)
 	if err != nil {
-		return ignore.Tree{}
+		return tools.Ignored{}
 	}
 	tree, err := repo.IgnoredBelow(below, "")
 	if err != nil {
-		return ignore.Tree{}
+		return tools.Ignored{}
 	}
-	return tree
+	return tools.Ignored{Rules: tree.Rules, Tracked: tree.Tracked}
 }

@@ -11,5 +11,5 @@
 //
 // The package does not find ignore files, does not read git's configuration
 // (core.excludesFile, info/exclude) and does not read the index: [Tracked] is given the
-// paths that git tracks, and [Tree] has both.
+// paths that git tracks.
 package ignore

@@ -5,13 +5,6 @@ import (
 	"strings"
 )
 
-// Tree decides which files of a tree are ignored: those that rules exclude and git does not
-// track. The zero value ignores nothing.
-type Tree struct {
-	Rules   *Matcher       // those from outside the tree's own .gitignore files
-	Tracked func() Tracked // may be nil: git tracks nothing. It is called when a rule excludes a path
-}
-
 // Tracked is a set of paths that git tracks, which no rule excludes. It is immutable; the
 // zero value is empty.
 type Tracked struct {

@@ -31,13 +31,24 @@ func (r *Reader) IgnoreRules() (*ignore.Matcher, error) {
 	return ignore.New(files...), nil
 }
 
+// Ignored decides which files in a directory of the work tree are ignored: those that rules exclude and git does not track. Paths
+// are relative to the directory.
+type Ignored struct {
+	Rules *ignore.Matcher // those of IgnoreRules and of the .gitignore files above the directory
+
+	reader      *Reader
+	dir, commit string
+}
+
+// Tracked returns the tracked paths: those of the commit, whatever an agent does to the index, and those of the index as it is now.
+func (i Ignored) Tracked() ignore.Tracked {
+	return i.reader.tracked.list(i.reader, i.commit).Within(i.dir)
+}
+
 // IgnoredBelow returns what decides which files in a directory of the work tree are ignored,
-// slash separated and relative to the root, which is "": the rules of IgnoreRules and of the
-// .gitignore files above it, and the tracked paths: those of a commit, if it is not "", whatever
-// an agent does to the index, and those of the index as it is when they are needed. Paths are
-// relative to the directory.
-func (r *Reader) IgnoredBelow(dir, commit string) (ignore.Tree, error) {
-	tree := ignore.Tree{Tracked: func() ignore.Tracked { return r.tracked.list(r, commit).Within(dir) }}
+// slash separated and relative to the root, which is "", and with a commit, "" for none.
+func (r *Reader) IgnoredBelow(dir, commit string) (Ignored, error) {
+	tree := Ignored{reader: r, dir: dir, commit: commit}
 	rules, err := r.IgnoreRules()
 	if tree.Rules = rules; err != nil || dir == "" {
 		return tree, err
