@@ -152,7 +152,7 @@ func TestChangesByOthersAreSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	watch := NewWatch(root)
+	watch := newWatch(root)
 	s.write("a.txt", "fine\n")
 	s.write("b.txt", "fine\n")
 	s.expect("a.txt", "fine too\n")

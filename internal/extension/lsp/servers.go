@@ -15,11 +15,11 @@ import (
 // The zero value has none.
 type Servers struct {
 	list  []*Server
-	watch *Watch
+	watch *watch
 }
 
 // NewServers returns servers for the files of a workspace.
-func NewServers(root *os.Root, list ...*Server) *Servers { return &Servers{list, NewWatch(root)} }
+func NewServers(root *os.Root, list ...*Server) *Servers { return &Servers{list, newWatch(root)} }
 
 // Found is what language servers found after an edit.
 type Found struct {

@@ -13,9 +13,9 @@ import (
 // files only.
 const maxWatched = 20_000
 
-// Watch finds the files of a workspace that were changed, by whatever: servers don't watch files
+// watch finds the files of a workspace that were changed, by whatever: servers don't watch files
 // themselves. Its methods may be called concurrently.
-type Watch struct {
+type watch struct {
 	root *os.Root
 
 	mu    sync.Mutex
@@ -29,11 +29,11 @@ type version struct {
 	time time.Time
 }
 
-// NewWatch watches a workspace, which its owner closes.
-func NewWatch(root *os.Root) *Watch { return &Watch{root: root} }
+// newWatch watches a workspace, which its owner closes.
+func newWatch(root *os.Root) *watch { return &watch{root: root} }
 
 // Changes returns the files that were changed since the last call; none the first time.
-func (w *Watch) Changes() map[string]ChangeKind {
+func (w *watch) Changes() map[string]ChangeKind {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.off {
@@ -67,7 +67,7 @@ func (w *Watch) Changes() map[string]ChangeKind {
 
 // list returns the regular files, at most maxWatched+1. Directories of packages and of git are
 // left out.
-func (w *Watch) list() map[string]version {
+func (w *watch) list() map[string]version {
 	all := map[string]version{}
 	fs.WalkDir(w.root.FS(), ".", func(name string, d fs.DirEntry, err error) error { //nolint:errcheck // the function returns only fs.SkipDir and fs.SkipAll
 		switch {
