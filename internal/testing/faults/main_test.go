@@ -338,7 +338,7 @@ func (w *world) checkEvents(dir string) {
 func (w *world) checkProcesses() {
 	w.t.Helper()
 	var left []string
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if left = w.processes(); len(left) == 0 {
 			return
 		}

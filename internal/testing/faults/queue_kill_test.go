@@ -88,14 +88,14 @@ func TestQueueKilledBetweenEffects(t *testing.T) {
 		t.Run(string(point), func(t *testing.T) {
 			t.Parallel()
 			m := newMachines(t, 1, 1, queueTask)
-			id := m.submit("--lease", "4s", "--max-deliveries", "20")
+			id := m.submit("--lease", "10s", "--max-deliveries", "20")
 			m.start(0, []string{killVariable + "=" + when(1, 0, named(point))})
 			<-m.workers[0].done
 			if code := exitCode(t, m.workers[0].err); code != 128+9 {
 				t.Errorf("exit code %d", code)
 			}
 			delete(m.workers, 0)
-			p := m.start(1, nil, "--max-idle", "10s")
+			p := m.start(1, nil, "--max-idle", "30s")
 			m.ended(id, 0)
 			<-p.done
 			delete(m.workers, 1)
@@ -133,7 +133,7 @@ func TestQueueKilledAfterComment(t *testing.T) {
 	m := newMachines(t, 1, 1, strings.Replace(queueTask, "{mode: pr}", "{mode: none, comment: {issue: 7, sticky: true}}", 1))
 	killed := m.start(0, []string{killVariable + "=" + when(1, 0, named(failpoint.ForgeAfter))})
 	for run := range 2 {
-		id := m.submit("--lease", "4s")
+		id := m.submit("--lease", "10s")
 		if run == 0 {
 			<-killed.done
 			delete(m.workers, 0)
@@ -154,7 +154,7 @@ func TestQueueStopped(t *testing.T) {
 		t.Run(string(point), func(t *testing.T) {
 			t.Parallel()
 			m := newMachines(t, 1, 1, queueTask)
-			id := m.submit("--lease", "4s", "--max-deliveries", "20")
+			id := m.submit("--lease", "10s", "--max-deliveries", "20")
 			stopped := m.start(0, []string{stopVariable + "=" + when(1, 0, named(point))})
 			stat := fmt.Sprintf("/proc/%d/stat", stopped.Process.Pid)
 			m.until("the worker is stopped", func() bool { return m.contains(stat, ") T ") })
@@ -174,7 +174,7 @@ func TestQueueStopped(t *testing.T) {
 	}
 }
 
-// TestQueueLongJob runs a job for five times its lease: it is delivered once.
+// TestQueueLongJob runs a job for more than twice its lease: it is delivered once.
 func TestQueueLongJob(t *testing.T) {
 	t.Parallel() // it waits for most of the time
 	m := newMachines(t, 1, 1, queueTask)
@@ -182,7 +182,7 @@ func TestQueueLongJob(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		return nil
 	}
-	id := m.submit("--lease", "6s")
+	id := m.submit("--lease", "12s")
 	for machine := range 2 {
 		m.start(machine, nil)
 	}
@@ -209,7 +209,7 @@ func TestAJobThatKillsEachWorkerFailsAlone(t *testing.T) {
 		}
 		return nil
 	}
-	id := m.submit("--lease", "5s")
+	id := m.submit("--lease", "10s")
 	m.start(0, nil)
 	for range 3 {
 		select {

@@ -109,7 +109,7 @@ func TestQueueFaultyMachines(t *testing.T) {
 // during the pause that it has announced.
 func TestQueueRateLimit(t *testing.T) {
 	t.Parallel()
-	const pause, delivery = 12 * time.Second, 4 * time.Second // in which all workers know of it
+	const pause, delivery = 30 * time.Second, 15 * time.Second // in which all workers know of it
 	m := newMachines(t, 1, 2, strings.NewReplacer("verify", "# verify", "commit", "# commit", "publish", "# publish").Replace(queueTask))
 	q, err := queue.Open(t.Context(), queue.Options{URL: m.url, Now: time.Now})
 	if err != nil {

@@ -367,7 +367,7 @@ func (m *machines) leave() {
 // until waits for something that processes do.
 func (m *machines) until(what string, done func() bool) {
 	m.t.Helper()
-	for deadline := time.Now().Add(100 * time.Second); !done(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(10 * time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			m.t.Fatalf("waited too long until %s", what)
 		}
