@@ -196,7 +196,7 @@ turns:
 
 const (
 	hangDeadline = 100 * time.Millisecond
-	longDeadline = time.Minute
+	longDeadline = 10 * time.Minute
 )
 
 // conform sends a request that suffers the case once, in pieces of several
