@@ -95,7 +95,7 @@ func (b bench) run(t *testing.T, line string) (ran [][]string, made []string) {
 	if err := os.WriteFile(log, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, b.bash, "--norc", "--noprofile", "-c", line)
 	cmd.Dir = dir

@@ -25,7 +25,8 @@ func TestSetsShareAccounts(t *testing.T) {
 		For     time.Duration
 	}
 	var announced []pause
-	accounts := NewAccounts(time.Now, nil, func(account string, d time.Duration) {
+	at := time.Now()
+	accounts := NewAccounts(func() time.Time { return at }, nil, func(account string, d time.Duration) {
 		announced = append(announced, pause{account, d.Round(time.Second)})
 	})
 	limiter := func(key string, accounts *Accounts) *model.Limiter {
@@ -48,8 +49,8 @@ func TestSetsShareAccounts(t *testing.T) {
 	if one != accounts.Limiter(id) || !regexp.MustCompile("^[0-9a-f]{16}$").MatchString(id) {
 		t.Errorf("account %q is another one", id)
 	}
-	for range 2 { // only the first is news
-		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	for _, limit := range []time.Duration{time.Minute, time.Millisecond} { // the second waits for the first, and is no news
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		_, _ = model.Limited(failing{&model.Error{Class: model.ClassRate, RetryAfter: time.Minute}}, one, nil).Stream(ctx, model.Request{}, nil)
 		cancel()
 	}
@@ -73,7 +74,8 @@ func TestSetsShareConnections(t *testing.T) {
 		server.Start()
 		t.Cleanup(server.Close)
 		plan := &tasks.Plan{Jobs: []tasks.Job{job("a", "here/m", 0)}, Providers: map[string]tasks.Provider{"here": {Kind: "responses", BaseURL: server.URL + "/v1"}}}
-		accounts := NewAccounts(time.Now, nil, nil)
+		at := time.Now()
+	accounts := NewAccounts(func() time.Time { return at }, nil, nil)
 		for range 3 {
 			s := newSet(plan, nil)
 			if shared {
