@@ -474,6 +474,7 @@ func TestJobsOnOneRepositoryDoNotDisturbEachOther(t *testing.T) {
 	}
 	base := s.Commit()
 	r := opened(s)
+	r.Git.Env.LockWait = 5 * time.Minute
 	var jobs sync.WaitGroup
 	for i := range 6 {
 		jobs.Go(func() {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
@@ -30,6 +31,7 @@ func packed(t *testing.T) (*gittest.Sandbox, *Repo, string) {
 	base := s.Commit()
 	s.Run("repack", "-adq")
 	r := opened(s)
+	r.Git.Env.LockWait = 5 * time.Minute // git gc has locks, too
 	if _, err := r.Git.Objects.RootTree(plumbing.NewHash(base)); err != nil {
 		t.Fatal(err)
 	}

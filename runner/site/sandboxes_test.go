@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
@@ -152,10 +153,10 @@ func TestTheDiskLimitOfAJob(t *testing.T) {
 	spec := s.job("a")
 	spec.Limits.Disk = 1 << 20
 	// It runs until it is measured: a short command is measured only if the disk has lost as much, which others that free space hide.
-	spec.Verify = verify("true", "head -c 3000000 /dev/zero >big; sleep 30", "true")
+	spec.Verify = verify("true", "head -c 3000000 /dev/zero >big; sleep 600", "true")
 	p := s.prepared(s.begin(&tasks.Plan{}, spec))
 	for i, over := range []bool{false, true} {
-		if _, err := p.command(t.Context(), p.Sandboxes.Own, spec.Verify[i].Run, spec.Verify[i].Time); err != nil {
+		if _, err := p.command(t.Context(), p.Sandboxes.Own, spec.Verify[i].Run, time.Hour); err != nil {
 			t.Fatal(err)
 		}
 		end := p.Sandboxes.CheckDiskLimit(t.Context())

@@ -48,6 +48,7 @@ type request struct {
 // conn is the connection to one process.
 type conn struct {
 	service *proc.Service
+	grace   time.Duration // for a call to end after its abort
 	read    chan struct{} // closed after the last message
 	unread  chan []byte
 	written chan struct{} // closed after the last message to the process
@@ -61,7 +62,7 @@ type conn struct {
 
 // newConn starts to read the messages of a process.
 func newConn(service *proc.Service) *conn {
-	c := &conn{service: service, read: make(chan struct{}), unread: make(chan []byte, maxUnread), written: make(chan struct{}), waiting: map[int64]*request{}}
+	c := &conn{service: service, grace: abortGrace, read: make(chan struct{}), unread: make(chan []byte, maxUnread), written: make(chan struct{}), waiting: map[int64]*request{}}
 	go c.receive()
 	go c.write()
 	return c
@@ -223,7 +224,7 @@ func (c *conn) call(ctx context.Context, method string, params any, ask func(jso
 		return m.Result, nil
 	case <-ctx.Done():
 	}
-	aborted := time.NewTimer(abortGrace)
+	aborted := time.NewTimer(c.grace)
 	defer aborted.Stop()
 	c.send(map[string]any{"cancel": id}) //nolint:errcheck // it can be encoded
 	select {

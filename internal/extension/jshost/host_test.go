@@ -175,6 +175,9 @@ func TestHostsThatHangOrEnd(t *testing.T) {
 		if strings.Contains(tt.err, "timed out") {
 			h.config.CallTimeout = 300 * time.Millisecond
 		}
+		if h.live.grace = abortGrace; tt.name == "count_waits" { // it ends when it is aborted
+			h.live.grace = 10 * time.Minute
+		}
 		_, err := call(t, h, tt.name, `{}`)
 		if tt.err == "" && err != nil || tt.err != "" && (err == nil || !errors.As(err, new(*Fault)) || !strings.Contains(err.Error(), tt.err)) {
 			t.Errorf("%s: %v", tt.name, err)
@@ -313,6 +316,7 @@ func TestPlugins(t *testing.T) {
 	if res, err := call(t, h, "events", `{}`); err != nil || res.Output != "" || h.Info().Restarts != 1 { // that of the hook that hung
 		t.Errorf("after a pause: %+v, %v, %+v", res, err, h.Info())
 	}
+	h.live.grace = 10 * time.Minute
 	h.Close()
 	if _, err := os.Stat(filepath.Join(h.config.Load.Directory, "disposed")); err != nil {
 		t.Error(err)
@@ -416,10 +420,10 @@ func TestHooksThatHangWhileAToolAsks(t *testing.T) {
 		"plugin/second.js": `export const Second = async () => ({ "permission.ask": () => {} });`,
 	}
 	h, _ := start(t, files, "tools/count.ts", "plugin/waits.js", "plugin/second.js")
-	h.config.HookTimeout = 100 * time.Millisecond
 	var decided []error
 	_, err := h.Call(t.Context(), ToolCall{Name: "count_asks", Input: json.RawMessage(`{"what": "read"}`)}, func(p Permission) error {
-		for plugin := range 2 {
+		for plugin, limit := range []time.Duration{100 * time.Millisecond, 10 * time.Minute} { // the first hangs
+			h.config.HookTimeout = limit
 			_, err := h.ask(t.Context(), HookedCall{Plugin: 1 + plugin}, p)
 			decided = append(decided, err)
 		}

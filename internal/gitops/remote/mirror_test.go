@@ -367,7 +367,7 @@ func TestAMirrorIsSharedByGoroutinesAndProcesses(t *testing.T) {
 // concurrently.
 func useMirror(t *testing.T, dir, url, git string) {
 	t.Helper()
-	mirror, err := Mirror(t.Context(), dir, Repo{URL: url}, MirrorOptions{}, gitdir.Env{GitProgram: git})
+	mirror, err := Mirror(t.Context(), dir, Repo{URL: url}, MirrorOptions{}, gitdir.Env{GitProgram: git, LockWait: 5 * time.Minute})
 	if err != nil {
 		t.Error(err)
 		return
