@@ -257,7 +257,7 @@ func TestNoProcessOutlivesTheParent(t *testing.T) {
 // waitFor waits for an event that must happen soon.
 func waitFor(t *testing.T, done func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !done(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); !done(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it doesn't come about")
 		}

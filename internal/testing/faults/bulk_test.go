@@ -347,7 +347,7 @@ func (b *bulk) next(ctx context.Context, variables ...string) *exec.Cmd {
 	cmd.Env = append(append(cmd.Env, "FORGE_TOKEN="+forgeToken, "DEPLOY_PASSWORD="+password), variables...)
 	fmt.Fprintf(&b.out, "$ %s %s\n", strings.Join(variables, " "), strings.Join(cmd.Args, " "))
 	cmd.Stdout, cmd.Stderr = &b.out, &b.out
-	cmd.WaitDelay = time.Second // a command that was left has the output open
+	cmd.WaitDelay = 30 * time.Second // a command that was left has the output open
 	return cmd
 }
 

@@ -252,7 +252,7 @@ func (r *resumed) next() *exec.Cmd {
 	}
 	fmt.Fprintf(&r.out, "$ %s\n", strings.Join(cmd.Args, " "))
 	cmd.Stdout, cmd.Stderr = &r.out, &r.out
-	cmd.WaitDelay = time.Second // a command that was left has the output open
+	cmd.WaitDelay = 30 * time.Second // a command that was left has the output open
 	return cmd
 }
 

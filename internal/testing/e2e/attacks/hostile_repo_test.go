@@ -113,7 +113,7 @@ func TestHostileRepositories(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), hostilePatience)
 				defer cancel()
 				cmd := exec.CommandContext(ctx, "bash", "-c", script)
-				cmd.Dir, cmd.WaitDelay, cmd.SysProcAttr = dir, time.Second, &syscall.SysProcAttr{Setpgid: true}
+				cmd.Dir, cmd.WaitDelay, cmd.SysProcAttr = dir, 10*time.Second, &syscall.SysProcAttr{Setpgid: true}
 				cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 				cmd.Env = []string{
 					"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + filepath.Join(dir, "home"), "MARK=" + mark, "GIT_TERMINAL_PROMPT=0",
