@@ -95,7 +95,7 @@ func TestDiskUseOfShortCommandIsDetected(t *testing.T) {
 	g := NewMonitor([]string{workspace}, nil, 1<<20, time.Now)
 	defer g.Close()
 	g.Measure()
-	g.most.bytes += 1 << 20 // as if the disk had lost that; others use it, too
+	g.most.bytes += 1 << 40 // as if the disk had lost that, also if others free space meanwhile
 	ctx, cancel := context.WithCancel(t.Context())
 	fill(t, filepath.Join(workspace, "large"), 2<<20)
 	cancel()
