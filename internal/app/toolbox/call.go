@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files/abandon"
 	"github.com/millhand/millhand/internal/files/workspace"
+	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/text/printable"
@@ -95,9 +96,12 @@ func Call(ctx context.Context, w world.World, o Options) error {
 	if err != nil {
 		return err
 	}
-	input, err := abandon.When(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(w.In, 16<<20)) })
-	if err != nil {
+	input, err := abandon.When(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(w.In, maxArguments+1)) })
+	switch {
+	case err != nil:
 		return fault.New(event.ExitUsage, "read the arguments from stdin: %w", err)
+	case len(input) > maxArguments:
+		return fault.New(event.ExitUsage, "the arguments on stdin exceed %d MiB", maxArguments>>20)
 	}
 	space, err := workspace.Open(o.Dir)
 	if err != nil {
@@ -152,11 +156,14 @@ func Call(ctx context.Context, w world.World, o Options) error {
 		defer done()
 	}
 	out := registry.Dispatch(ctx, &env, tools.Call{ID: "call_1", Name: o.Name, Input: string(input)}, nil)
-	return printCall(w, &env, out)
+	return printCall(w, &env, out, context.Cause(ctx))
 }
 
-// printCall prints the result of a call, and returns its exit code.
-func printCall(w world.World, env *tools.Env, out tools.Outcome) error {
+// maxArguments limits the arguments of a call, in bytes.
+const maxArguments = 16 << 20
+
+// printCall prints the result of a call, and returns its exit code. cause is why the call was ended; nil if it was not.
+func printCall(w world.World, env *tools.Env, out tools.Outcome, cause error) error {
 	meta := metadataDocument{CallMetadata: event.CallMetadata(out.Metadata)}
 	for _, a := range out.Attachments {
 		meta.Attachments = append(meta.Attachments, attachmentDocument{a.Name, a.MIME, len(a.Data)})
@@ -174,12 +181,14 @@ func printCall(w world.World, env *tools.Env, out tools.Outcome) error {
 	if err := printable.WriteJSON(w.Out, doc); err != nil {
 		return fault.New(event.ExitInternal, "print the result: %w", err)
 	}
-	switch out.Status {
-	case tools.Denied:
-		return fault.Silent(event.ExitPolicy)
-	case tools.Failed:
-		return fault.Silent(event.ExitFailed)
-	default:
+	var interrupt event.Interrupt
+	switch {
+	case out.Status == tools.Completed:
 		return nil
+	case out.Status == tools.Denied, errors.As(cause, new(*permission.Error)):
+		return fault.Silent(event.ExitPolicy)
+	case errors.As(cause, &interrupt):
+		return fault.Silent(interrupt.Exit)
 	}
+	return fault.Silent(event.ExitFailed)
 }
