@@ -332,6 +332,11 @@ func TestLongOutputIsSavedForLaterCalls(t *testing.T) {
 	if err := json.Unmarshal(doc.Metadata, &meta); err != nil || exit != event.ExitOK || meta.Path == "" || strings.Contains(doc.Output, "\n1234\n") {
 		t.Fatalf("exit code %d, %s, %s", exit, text, doc.Metadata)
 	}
+	o := b.options("bash", "full")
+	o.Sandbox = "auto" // its commands can read what the result names
+	if exit, doc, text = b.call(t.Context(), o, fmt.Sprintf(`{"command": "sed -n 1234p %s", "description": "x"}`, meta.Path)); exit != event.ExitOK || doc.Output != "1234\n" {
+		t.Errorf("exit code %d, %s, %+v, log %s", exit, text, doc, &b.log)
+	}
 	read := fmt.Sprintf(`{"filePath": %q, "offset": 1234, "limit": 1}`, meta.Path)
 	if exit, doc, _ = b.call(t.Context(), b.options("read", "readonly"), read); exit != event.ExitOK || !strings.Contains(doc.Output, "1234") {
 		t.Errorf("exit code %d, %+v", exit, doc)
@@ -343,6 +348,49 @@ func TestLongOutputIsSavedForLaterCalls(t *testing.T) {
 	}
 	if left, err := filepath.Glob(filepath.Join(os.TempDir(), "millhand-tool-*")); err != nil || len(left) > 0 {
 		t.Errorf("left %v, %v", left, err)
+	}
+}
+
+// It has a private temporary directory and, in a sandbox, a home of its own, and never the keys of the user.
+func TestACustomToolRunsAsInAJob(t *testing.T) {
+	t.Parallel()
+	const custom = "tools: {mine: {description: Mine., command: [./mine.sh], parameters: {type: object, properties: {}}}}\n"
+	b := newBench(t, map[string]string{"own/m.yaml": head + custom, "own/mine.sh": "#!/bin/sh\necho x >\"$TMPDIR/x\" && cat a.txt && echo \"in $TMPDIR, home $HOME, key $OPENAI_API_KEY.\"\n", "a.txt": "one\n"})
+	for _, mode := range []string{"auto", "off"} {
+		o := b.options("mine", "p")
+		o.Sandbox, o.Manifest = mode, filepath.Join(b.dir, "own", "m.yaml")
+		exit, doc, text := b.call(t.Context(), o, `{}`)
+		if exit != event.ExitOK || !strings.HasPrefix(doc.Output, "one\nin ") || !strings.Contains(doc.Output, "/millhand-tool-") || !strings.Contains(doc.Output, "/tmp, home ") || !strings.Contains(doc.Output, ", key .") || strings.Contains(doc.Output, b.env["HOME"]) == (mode == "auto") {
+			t.Errorf("%s: exit code %d, %s, %+v, log %s", mode, exit, text, doc, &b.log)
+		}
+	}
+}
+
+// A policy that requires a sandbox holds for everything that a call starts.
+func TestNothingIsStartedWithoutTheSandboxOfAPolicy(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, map[string]string{"a.txt": "one\n", "policy.yaml": "version: 1\nsandbox: require\n"})
+	for name, manifest := range map[string]string{"own_echo": serving(b, ""), "lsp": serving(b, ""), "read": head + "hooks: {before_tool: [{run: 'echo x >ran'}]}\n"} {
+		if err := os.WriteFile(filepath.Join(b.dir, "m.yaml"), []byte(manifest), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		o := b.options(name, "p")
+		o.Policies = []string{filepath.Join(b.dir, "policy.yaml")}
+		exit, doc, text := b.call(t.Context(), o, `{"filePath": "a.txt", "operation": "hover", "line": 1, "character": 1}`)
+		if exit != event.ExitUsage || doc.Tool != "" || !strings.Contains(text, "--sandbox off not allowed by sandbox (") || b.ran() != "" {
+			t.Errorf("%s: exit code %d, %s, %+v", name, exit, text, doc)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(b.dir, "ran")); err == nil {
+		t.Error("the hook has run")
+	}
+}
+
+func TestSkillsThatCannotBeReadAreReported(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, map[string]string{".opencode/skills/broken/SKILL.md": "no front matter\n", "a.txt": "one\n"})
+	if exit, _, text := b.call(t.Context(), b.options("read", "readonly"), `{"filePath": "a.txt"}`); exit != event.ExitOK || !strings.Contains(b.log.String(), "broken") {
+		t.Errorf("exit code %d, %s, log %s", exit, text, &b.log)
 	}
 }
 
