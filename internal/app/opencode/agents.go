@@ -37,6 +37,16 @@ func (c *converter) defaultAgent(task mapping, config *node, agents mapping) {
 	c.note(n, "default_agent %q is not converted: no such agent is defined here; the task has the profile readonly", name)
 }
 
+// off returns the rules for subagents that millhand has without a definition, and the configuration switches off.
+func off(config *node) (rules []rule) {
+	for _, name := range []string{"explore", "general"} {
+		if n := config.get("agent", name, "disable"); n.is(true) {
+			rules = append(rules, rule{name: "task", pattern: name, at: n})
+		}
+	}
+	return rules
+}
+
 // inMarkdown reports whether an agent also has a Markdown file. In OpenCode the name of one in a subdirectory contains it.
 func (c *converter) inMarkdown(name string) bool {
 	return slices.ContainsFunc(markdown(c.dir, agentDirs), func(file string) bool {
@@ -141,7 +151,7 @@ func (c *converter) agent(name string, n *node, section string, profiles mapping
 	}
 	if rules := rights(n); rules != nil {
 		c.explain(n, rules)
-		p := c.agentProfile(name, global, rules)
+		p := c.agentProfile(name, global, slices.Concat(rules, c.off))
 		c.check(p, p.decider(global))
 		if !p.empty() {
 			profiles.set("agent-"+name, p.node.node, "")

@@ -26,11 +26,11 @@ func Profile(config []byte, agent string) (permission.Profile, error) {
 	merged := merged([]*node{parsed})
 	c := newConverter(dir, Known{Provider: func(string) bool { return true }, LanguageServer: func(string) bool { return true }}, merged)
 	c.guard.examine()
-	global := c.profile(rights(merged))
+	global := c.profile(slices.Concat(rights(merged), c.off))
 	p := global.decider(profile{})
 	for _, section := range []string{"mode", "agent"} {
 		if rules := rights(merged.get(section, agent)); rules != nil {
-			p = c.agentProfile(agent, global, rules).decider(global)
+			p = c.agentProfile(agent, global, slices.Concat(rules, c.off)).decider(global)
 		}
 	}
 	return p, c.guard.stopped()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -38,7 +39,7 @@ func Convert(dir string, known Known) (manifest []byte, notes []string, err erro
 	m := newMapping()
 	m.set("version", plain("1"), "")
 	c.model(m, config.get("model"), "no model of opencode.json can be used: choose one")
-	rules := rights(config)
+	rules := slices.Concat(rights(config), c.off)
 	c.explain(config, rules)
 	global := c.profile(rules)
 	c.check(global, global.decider(profile{}))

@@ -8,6 +8,7 @@ type converter struct {
 	dir       string
 	known     Known
 	tools     []string // prefixes of the names of tools of MCP servers
+	off       []rule   // for subagents that the configuration switches off, after all others
 	guard     *guard
 }
 
@@ -20,7 +21,7 @@ func newConverter(dir string, known Known, config *node) *converter {
 	all := &notes{}
 	return &converter{
 		notes: all, providers: providers{all, known, config.get("provider")}, servers: servers{all},
-		dir: dir, known: known, tools: toolPrefixes(config.get("mcp")),
+		dir: dir, known: known, tools: toolPrefixes(config.get("mcp")), off: off(config),
 		guard: &guard{dir: dir, config: config},
 	}
 }

@@ -49,6 +49,10 @@ func TestProfileDecidesAsTheRules(t *testing.T) {
 		{"an agent that may do everything again", `{"permission": {"*": "deny"}, "agent": {"rev": {"permission": {"*": "allow"}}}}`, "rev", "read a: allow, edit a: allow, bash ls: allow, edit .github/a: deny"},
 		{"an agent without rules", `{"permission": {"bash": "deny"}, "agent": {"rev": {"prompt": "x"}}}`, "rev", "bash ls: deny, read a: allow"},
 
+		{"subagents that are off", `{"agent": {"general": {"disable": true}, "rev": {"disable": true}}}`, "", "task general: deny, task explore: allow, bash ls: allow"},
+		{"subagents that are off in OpenCode 2", `{"agents": {"explore": {"disabled": true}, "general": {"disabled": false}}}`, "", "task general: allow, task explore: deny"},
+		{"an agent that may start subagents, of which one is off", `{"agent": {"general": {"disable": true}, "rev": {"permission": {"task": "allow"}}}}`, "rev", "task general: deny, task explore: allow"},
+
 		{"plan, which denies edits", `{"agent": {"plan": {"permission": {"webfetch": "deny"}}}}`, "plan", "edit a: deny, bash ls: allow"},
 		{"plan, which may edit some", `{"agent": {"plan": {"permission": {"edit": {"docs/*": "allow"}}}}}`, "plan", "edit docs/a: allow, edit a: deny"},
 		{"explore, which searches", `{"agent": {"explore": {"permission": {"read": {"x": "deny"}}}}}`, "explore", "read a: allow, read x: deny, edit a: deny, task general: deny"},
@@ -142,5 +146,14 @@ func TestRulesOfSeveralFiles(t *testing.T) {
 		if denied, _ := profiles(t, manifest); denied["opencode edit"] != tt.denied {
 			t.Errorf("%s and then %s:\n%s", tt.low, tt.high, manifest)
 		}
+	}
+}
+
+// They would be offered without a rule, because millhand has them without a definition.
+func TestSubagentsThatAreOffAreDeniedInTheManifest(t *testing.T) {
+	t.Parallel()
+	manifest, notes, err := Convert(write(t, "opencode.json", `{"model": "openai/m", "agent": {"general": {"disable": true}, "plan": {"disable": true}}}`), known)
+	if err != nil || !strings.Contains(string(manifest), "profile: opencode\nprofiles:\n  opencode:\n    extends: build\n    permission:\n      task:\n        general: deny\n") {
+		t.Errorf("%s, notes %q, %v", manifest, notes, err)
 	}
 }
