@@ -451,3 +451,41 @@ func FuzzConvert(f *testing.F) {
 		}
 	})
 }
+
+// What is not converted is noted with its location.
+func TestWhatIsNotConvertedIsNoted(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, config, lacks, note string }{
+		{"skills that are no object", `"skills": true`, "skills:", "opencode.json:1: skills is not converted: write skills: [DIR]"},
+		{"modalities that are no list", `"provider": {"house": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "http://h/v1"}, "models": {"m": {"modalities": {"input": "image"}}}}}`, "vision", "opencode.json:1: provider house: model m: modalities.input not converted"},
+		{"other modalities", `"provider": {"house": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "http://h/v1"}, "models": {"m": {"modalities": {"other": ["image"]}}}}}`, "vision", "opencode.json:1: provider house: model m: modalities.other not converted"},
+		{"a provider without an address", `"provider": {"house": {"npm": "@ai-sdk/openai-compatible"}}`, "house:", "opencode.json:1: provider house is not converted: it has no baseURL"},
+		{"a prompt in a large file", `"agent": {"rev": {"prompt": "Look. {file:large.md}"}}`, "xxx", `opencode.json:1: the prompt's file "large.md" is not converted: it can't be read below `},
+		{"a prompt elsewhere", `"agent": {"rev": {"prompt": "Look. {file:../../etc/hostname}"}}`, "hostname", `opencode.json:1: the prompt's file "../../etc/hostname" is not converted: it can't be read below `},
+		{"a command without a template", `"command": {"go": {"description": "Goes."}}`, "Goes", `opencode.json:1: command "go" is not converted: it has no template`},
+		{"a plugin that is not a script", `"plugin": ["./large.md"]`, "plugins:", `opencode.json:1: plugin "./large.md" is not converted: it is not a file or a package in this directory`},
+		{"output without a limit", `"tool_output": {"max_lines": 0}`, "tool_output:", "opencode.json:1: tool_output.max_lines is not converted: write lines: N below tool_output, from 1 to 1000000"},
+	} {
+		manifest, notes, err := Convert(write(t, "opencode.json", `{"model": "openai/m", `+tt.config+`}`, "large.md", strings.Repeat("x", maxFile+1)), known)
+		if err != nil || strings.Contains(string(manifest), tt.lacks) || !slices.ContainsFunc(notes, func(note string) bool { return strings.HasPrefix(note, tt.note) }) {
+			t.Errorf("%s: %s, notes %q, %v", tt.name, manifest, notes, err)
+		}
+	}
+}
+
+// An agent, or what it may not do, would be missing.
+func TestFilesThatCannotBeReadStop(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, text, want string }{
+		{".opencode/agents/large.md", "---\ndescription: x\n---\n" + strings.Repeat("x", maxFile), ".opencode/agents/large.md:1: it can't be read: not a file of at most "},
+		{".opencode/agents/bad.md", "---\ndescription: [\n---\nx\n", ".opencode/agents/bad.md:1: its frontmatter can't be read: "},
+		{".opencode/commands/open.md", "---\ndescription: x\n", ".opencode/commands/open.md:1: its frontmatter can't be read: "},
+		{".opencode/agents/none.md", "No front matter.\n", ""},
+		{"opencode.json", "{" + strings.Repeat(" ", maxFile) + "}", "not a file of at most "},
+	} {
+		manifest, _, err := Convert(write(t, tt.name, tt.text), known)
+		if (err == nil) != (tt.want == "") || err != nil && (!strings.Contains(err.Error(), tt.want) || manifest != nil) {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
+		}
+	}
+}
