@@ -8,6 +8,7 @@ import (
 	"image"
 	"image/png"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -23,8 +24,11 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/rundir"
+	"github.com/millhand/millhand/internal/testing/gittest"
 	"github.com/millhand/millhand/internal/testing/lsptest"
 	"github.com/millhand/millhand/internal/testing/mcptest"
+	"github.com/millhand/millhand/runner/confinement"
+	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
 
@@ -423,3 +427,45 @@ func TestTheExitCodeOfACallThatWasEndedIsThatOfTheCause(t *testing.T) {
 type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
+
+// What an agent has changed is not run, as in a job.
+func TestToolFilesOfARepositoryAreThoseOfItsHead(t *testing.T) {
+	t.Parallel()
+	const script = "export const go = {description: \"%s\", args: {}, execute: async () => \"x\"}\n"
+	s := gittest.NewSandbox(t)
+	compiled := func(file tasks.ScriptFile) string {
+		t.Helper()
+		base := t.TempDir()
+		scripts, err := openScripts(world.World{Getenv: func(string) string { return "" }}, tasks.Scripts{ToolFiles: []tasks.ScriptFile{file}}, confinement.Env{Dirs: confinement.Dirs{Workspace: s.Root}}, base)
+		if err != nil || scripts == nil {
+			return fmt.Sprint("error: ", err)
+		}
+		var all strings.Builder
+		if err := filepath.WalkDir(base, func(path string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			all.Write(text)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return all.String()
+	}
+	written, workspace := tasks.ScriptFile{Name: "t.js", Path: filepath.Join(s.Root, "t.js")}, tasks.ScriptFile{Name: "workspace:t.js", Path: "t.js", Workspace: true}
+	s.Write("t.js", fmt.Sprintf(script, "of-the-head"))
+	if text := compiled(written); !strings.Contains(text, "of-the-head") { // the repository has no commit
+		t.Errorf("without a commit: %s", text)
+	}
+	if text := compiled(workspace); !strings.HasPrefix(text, "error: ") {
+		t.Error("a file that is not committed is run")
+	}
+	s.Commit()
+	s.Write("t.js", fmt.Sprintf(script, "of-an-agent"))
+	for _, file := range []tasks.ScriptFile{written, workspace} {
+		if text := compiled(file); !strings.Contains(text, "of-the-head") || strings.Contains(text, "of-an-agent") {
+			t.Errorf("%s: %.300s", file.Name, text)
+		}
+	}
+}
