@@ -224,3 +224,14 @@ func TestOthersSeeMistakesOfManifestsOnly(t *testing.T) {
 		}
 	}
 }
+
+// It is an input of the run: the worker's own is somebody else's.
+func TestAWorkerHasTheStandardInputOfTheSubmitter(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.world.In = strings.NewReader("file://" + s.remote + "\n")
+	r := s.submit(3, "  - {id: a, prompt: Add a notice., repos: [{file: '-'}]}\n")
+	if k, claim := s.claimed(); claim.Run.ID != r.ID || k.plans[r.ID].plan.Jobs[0].Repo.URL != "file://"+s.remote {
+		t.Errorf("%+v", k.plans[r.ID].plan)
+	}
+}

@@ -275,7 +275,7 @@ func TestAJobWithoutItsLeaseStoresNothing(t *testing.T) {
 	k, claim := s.claimed()
 	claim.Abandon()
 	k.job(t.Context(), claim)
-	if _, found, err := s.queue.Result(t.Context(), r.ID, claim.Job.Key); found || err != nil || !strings.Contains(s.log.String(), "stopped a of run "+r.ID+": ") || k.faults != 0 {
+	if _, found, err := s.queue.Result(t.Context(), r.ID, claim.Job.Key); found || err != nil || !strings.Contains(s.log.String(), "stopped a of run "+r.ID+": ") || strings.Contains(s.log.String(), "not stored") || k.faults != 0 {
 		t.Errorf("found %t, %v, log %s", found, err, &s.log)
 	}
 }
