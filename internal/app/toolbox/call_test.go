@@ -359,10 +359,11 @@ func TestLongOutputIsSavedForLaterCalls(t *testing.T) {
 func TestACustomToolRunsAsInAJob(t *testing.T) {
 	t.Parallel()
 	const custom = "tools: {mine: {description: Mine., command: [./mine.sh], parameters: {type: object, properties: {}}}}\n"
-	b := newBench(t, map[string]string{"own/m.yaml": head + custom, "own/mine.sh": "#!/bin/sh\necho x >\"$TMPDIR/x\" && cat a.txt && echo \"in $TMPDIR, home $HOME, key $OPENAI_API_KEY.\"\n", "a.txt": "one\n"})
+	b := newBench(t, map[string]string{"a.txt": "one\n"})
+	own := newBench(t, map[string]string{"m.yaml": head + custom, "mine.sh": "#!/bin/sh\necho x >\"$TMPDIR/x\" && cat a.txt && echo \"in $TMPDIR, home $HOME, key $OPENAI_API_KEY.\"\n"})
 	for _, mode := range []string{"auto", "off"} {
 		o := b.options("mine", "p")
-		o.Sandbox, o.Manifest = mode, filepath.Join(b.dir, "own", "m.yaml")
+		o.Sandbox, o.Manifest = mode, filepath.Join(own.dir, "m.yaml")
 		exit, doc, text := b.call(t.Context(), o, `{}`)
 		if exit != event.ExitOK || !strings.HasPrefix(doc.Output, "one\nin ") || !strings.Contains(doc.Output, "/millhand-tool-") || !strings.Contains(doc.Output, "/tmp, home ") || !strings.Contains(doc.Output, ", key .") || strings.Contains(doc.Output, b.env["HOME"]) == (mode == "auto") {
 			t.Errorf("%s: exit code %d, %s, %+v, log %s", mode, exit, text, doc, &b.log)
@@ -420,6 +421,17 @@ func TestTheExitCodeOfACallThatWasEndedIsThatOfTheCause(t *testing.T) {
 	b.world.Out = broken{}
 	if err := printCall(b.world, &env, tools.Outcome{Status: tools.Completed}, nil); fault.ExitOf(err) != event.ExitInternal || !strings.HasPrefix(err.Error(), "print the result: ") {
 		t.Errorf("a result that can't be printed: %v", err)
+	}
+}
+
+func TestAListThatCannotBePrintedIsAnError(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, nil)
+	b.world.Out = broken{}
+	for _, asJSON := range []bool{false, true} {
+		if err := List(t.Context(), b.world, Options{JSON: asJSON}); fault.ExitOf(err) != event.ExitInternal || err.Error() != "print the tools: short write" {
+			t.Errorf("JSON %t: %v", asJSON, err)
+		}
 	}
 }
 

@@ -60,16 +60,25 @@ func List(ctx context.Context, w world.World, o Options) error {
 	for _, s := range registry.Offer(profile) {
 		docs = append(docs, specDocument{s.Name, s.Description, s.Schema, s.ReadOnly})
 	}
-	if o.JSON {
-		var text bytes.Buffer
+	if err := printList(w, &env, docs, o.JSON); err != nil {
+		return fault.New(event.ExitInternal, "print the tools: %w", err)
+	}
+	return nil
+}
+
+// printList prints tools without secrets, as JSON or in a line each.
+func printList(w world.World, env *tools.Env, docs []specDocument, asJSON bool) error {
+	var text bytes.Buffer
+	if asJSON {
 		if err := printable.WriteJSON(&text, docs); err != nil {
 			return err
 		}
-		_, err = w.Out.Write(env.Redact.JSON(text.Bytes()))
+		_, err := w.Out.Write(env.Redact.JSON(text.Bytes()))
 		return err
 	}
 	for _, d := range docs {
-		fmt.Fprintf(w.Out, "%-11s %s\n", printable.Line(env.Redact.Text(d.Name), 100), printable.Line(env.Redact.Text(d.Description), 100))
+		fmt.Fprintf(&text, "%-11s %s\n", printable.Line(env.Redact.Text(d.Name), 100), printable.Line(env.Redact.Text(d.Description), 100))
 	}
-	return nil
+	_, err := w.Out.Write(text.Bytes())
+	return err
 }
