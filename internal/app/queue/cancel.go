@@ -12,12 +12,12 @@ import (
 // Cancel cancels a run: jobs that wait are removed from the queue, and the workers of those
 // that run are told. It returns the number of jobs that had not ended.
 func (q *Queue) Cancel(ctx context.Context, r *Run, why string) (left int, err error) {
-	if _, err := q.state.PutString(ctx, "cancel."+r.ID, why); err != nil {
-		return 0, fmt.Errorf("cancel run %s: %w", r.ID, err)
-	}
-	results, err := q.Results(ctx, r)
+	results, err := q.Results(ctx, r) // before its workers end jobs because of this
 	if err != nil {
 		return 0, err
+	}
+	if _, err := q.state.PutString(ctx, "cancel."+r.ID, why); err != nil {
+		return 0, fmt.Errorf("cancel run %s: %w", r.ID, err)
 	}
 	a, _, err := q.budgets.read(ctx, r.ID)
 	if err != nil && !errors.Is(err, ErrInvalid) {
