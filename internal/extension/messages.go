@@ -1,14 +1,14 @@
 package extension
 
 import (
-	"github.com/millhand/millhand/internal/text/jsontext"
-
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/millhand/millhand/internal/text/jsontext"
 
 	"github.com/millhand/millhand/internal/model"
 )

@@ -75,7 +75,7 @@ func TestSetsShareConnections(t *testing.T) {
 		t.Cleanup(server.Close)
 		plan := &tasks.Plan{Jobs: []tasks.Job{job("a", "here/m", 0)}, Providers: map[string]tasks.Provider{"here": {Kind: "responses", BaseURL: server.URL + "/v1"}}}
 		at := time.Now()
-	accounts := NewAccounts(func() time.Time { return at }, nil, nil)
+		accounts := NewAccounts(func() time.Time { return at }, nil, nil)
 		for range 3 {
 			s := newSet(plan, nil)
 			if shared {

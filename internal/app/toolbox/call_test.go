@@ -411,8 +411,13 @@ func TestTheExitCodeOfACallThatWasEndedIsThatOfTheCause(t *testing.T) {
 		cause  error
 		want   event.Exit
 	}{
-		{tools.Completed, nil, event.ExitOK}, {tools.Completed, io.EOF, event.ExitOK}, {tools.Failed, nil, event.ExitFailed}, {tools.Failed, io.EOF, event.ExitFailed},
-		{tools.Denied, nil, event.ExitPolicy}, {tools.Failed, violation, event.ExitPolicy}, {tools.Failed, event.Interrupt{Exit: event.ExitInterrupt}, event.ExitInterrupt},
+		{tools.Completed, nil, event.ExitOK},
+		{tools.Completed, io.EOF, event.ExitOK},
+		{tools.Failed, nil, event.ExitFailed},
+		{tools.Failed, io.EOF, event.ExitFailed},
+		{tools.Denied, nil, event.ExitPolicy},
+		{tools.Failed, violation, event.ExitPolicy},
+		{tools.Failed, event.Interrupt{Exit: event.ExitInterrupt}, event.ExitInterrupt},
 	} {
 		if err := printCall(b.world, &env, tools.Outcome{Status: c.status}, c.cause); fault.ExitOf(err) != c.want {
 			t.Errorf("%s because of %v: exit code %d, want %d", c.status, c.cause, fault.ExitOf(err), c.want)
@@ -448,7 +453,11 @@ func TestToolFilesOfARepositoryAreThoseOfItsHead(t *testing.T) {
 	compiled := func(file tasks.ScriptFile) string {
 		t.Helper()
 		base := t.TempDir()
-		scripts, err := openScripts(world.World{Getenv: func(string) string { return "" }}, tasks.Scripts{ToolFiles: []tasks.ScriptFile{file}}, confinement.Env{Dirs: confinement.Dirs{Workspace: s.Root}}, base)
+		processes := confinement.Processes{}
+		defer processes.Close()
+		getenv := func(string) string { return "" } // no program to run them is found
+		w, g := world.World{Getenv: getenv}, confinement.Env{Getenv: getenv, Dirs: confinement.Dirs{Workspace: s.Root}}
+		scripts, err := openScripts(t.Context(), w, &processes, tasks.Scripts{ToolFiles: []tasks.ScriptFile{file}}, g, base)
 		if err != nil || scripts == nil {
 			return fmt.Sprint("error: ", err)
 		}

@@ -233,7 +233,7 @@ func (s *server) call(m message) {
 	case "silent.close":
 		os.Stdout.Close()
 	case "steps":
-		pause, _ := time.ParseDuration(p.Arguments.Text) //nolint:errcheck // of a test
+		pause, _ := time.ParseDuration(p.Arguments.Text)
 		for i := range 4 {
 			time.Sleep(pause)
 			s.send(map[string]any{"jsonrpc": "2.0", "method": "notifications/progress", "params": map[string]any{"progressToken": p.Meta.ProgressToken, "progress": i}})
