@@ -15,7 +15,7 @@ import (
 )
 
 // BaseCheckout is a clean checkout of the job's base, with its own sandbox and private directories: nothing in it
-// reaches the job's workspace. The output of its commands is not kept.
+// reaches the job's workspace. The output of its commands is removed.
 type BaseCheckout struct {
 	checkout
 	dir     string

@@ -73,7 +73,7 @@ const (
 	refusedBriefly = time.Second / 4
 )
 
-// Offer is a job that was delivered to this worker, which holds its lease until it either takes the job or leaves it. It
+// Offer is a job that was delivered to this worker, which holds its lease until it either claims the job or leaves it. It
 // has to do one of them.
 type Offer struct {
 	Run *Run
