@@ -63,7 +63,8 @@ func IsObject(text []byte) bool {
 	return json.Unmarshal(text, &object) == nil && object != nil
 }
 
-// Same reports whether two texts are the same JSON value.
+// Same reports whether two texts are the same JSON value for a program that has numbers as JavaScript does: unlike for
+// [Canonical], 1 and 1.0 are the same, and so are large integers that differ by what such a program loses.
 func Same(a, b []byte) bool {
 	var x, y any
 	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {

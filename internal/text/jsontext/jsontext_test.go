@@ -47,7 +47,7 @@ func TestObjectsAndSameValues(t *testing.T) {
 	for _, tt := range []struct {
 		a, b string
 		want bool
-	}{{`{"a": 1, "b": [2]}`, `{"b":[2],"a":1.0}`, true}, {`[1, 2]`, `[2, 1]`, false}, {`{}`, `{`, false}, {`null`, ` null`, true}} {
+	}{{`{"a": 1, "b": [2]}`, `{"b":[2],"a":1.0}`, true}, {`[1, 2]`, `[2, 1]`, false}, {`{}`, `{`, false}, {`null`, ` null`, true}, {`12345678901234567890`, `12345678901234567000`, true}} {
 		if Same([]byte(tt.a), []byte(tt.b)) != tt.want {
 			t.Errorf("%s and %s: %v", tt.a, tt.b, !tt.want)
 		}
