@@ -82,3 +82,23 @@ func TestARunWithoutARecordFails(t *testing.T) {
 		t.Errorf("exit %d, %+v; warnings: %s", exit, end, s.warnings())
 	}
 }
+
+// What can't be recorded is not pushed: the commit stays on its branch, for a resume.
+func TestARunWithoutARecordPushesNothing(t *testing.T) {
+	s := setUp(t)
+	url := s.remote()
+	s.opts.Equipment.OpenModel = plays(t, writes)
+	var broken error
+	s.opts.Broken = func() error { return broken }
+	s.when(func(e event.Event) bool { return e.Type == event.Committed }, func() { broken = errors.New("no space left") })
+	plan := &tasks.Plan{Jobs: s.pushing("a")}
+	exit := s.run(t.Context(), plan)
+	if at(t, url, "millhand/a") != "" || exit != event.ExitInternal || s.reason("a") != "events can't be recorded: no space left" {
+		t.Errorf("exit %d: %s", exit, s.reason("a"))
+	}
+	s.opts.Broken = nil
+	exit = s.continues(plan, s.past(), history.Order{Do: history.Start{}})
+	if hash := git(t, s.repo, "rev-parse", "millhand/a"); exit != event.ExitOK || at(t, url, "millhand/a") != hash {
+		t.Errorf("exit %d: %s; %s is at %q", exit, s.reason("a"), hash, at(t, url, "millhand/a"))
+	}
+}
