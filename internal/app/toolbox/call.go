@@ -108,9 +108,13 @@ func Call(ctx context.Context, w world.World, o Options) error {
 		return fault.Wrap(event.ExitUsage, err)
 	}
 	defer space.Close()
-	known, restore, err := hideHeaders(ctx, w, space.Dir())
+	repo, err := repository(w, space.Dir())
 	if err != nil {
-		return fault.Wrap(event.ExitPolicy, err)
+		return err
+	}
+	known, restore, err := hideHeaders(ctx, w, repo)
+	if err != nil {
+		return err
 	}
 	defer restore()
 	env := set.env
@@ -119,7 +123,7 @@ func Call(ctx context.Context, w world.World, o Options) error {
 		outputs.Prune(saved, w.Now().Add(-rundir.OutputRetention)) //nolint:errcheck // the next call retries
 		env.Outputs = saved.Sub(rundir.OutputsOf(space.Dir()))
 	}
-	env.Workspace, env.Profile, env.Ignore, env.Todos = space, profile, ignored(space.Dir(), w), &tools.Todos{}
+	env.Workspace, env.Profile, env.Ignore, env.Todos = space, profile, ignored(repo, space.Dir()), &tools.Todos{}
 	env.ChildEnv = proc.ChildEnv(w.Getenv, profile.Env)
 	env.Private = append(confinement.ConcealedFromTools(profile, set.private), rundir.Resolve(filepath.Join(space.Dir(), ".millhand", "runs")))
 	if env.Skills = skill.Find(space, set.skills); len(env.Skills.Problems) > 0 {

@@ -15,7 +15,6 @@ import (
 	"github.com/millhand/millhand/internal/app/machine"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -81,6 +80,10 @@ func ground(ctx context.Context, w world.World, o load.ProfileOptions, sandboxFl
 	if state.Warning != "" {
 		fmt.Fprintln(w.Err, printable.Text("millhand: "+state.Warning))
 	}
+	repo, err := repository(w, env.Workspace.Dir())
+	if err != nil {
+		return g, "", err
+	}
 	if base, err = os.MkdirTemp("", "millhand-tool-"); err != nil {
 		return g, "", fault.New(event.ExitInternal, "create a private directory: %w", err)
 	}
@@ -110,7 +113,7 @@ func ground(ctx context.Context, w world.World, o load.ProfileOptions, sandboxFl
 	if set.plan != nil {
 		g.Tools = set.plan.Tools
 	}
-	if repo, err := gitops.Open(g.Workspace, w.GitEnv()); err == nil {
+	if repo != nil {
 		g.Git, g.Tree = []string{repo.Git.Own, repo.Git.Common}, repo.Root()
 		if below, err := repo.Below(g.Workspace); err == nil {
 			g.Submodules = repo.Submodules(below)

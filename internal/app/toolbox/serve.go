@@ -14,7 +14,6 @@ import (
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/extension"
-	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/text/printable"
@@ -49,7 +48,11 @@ func openScripts(ctx context.Context, w world.World, others *confinement.Process
 	root, read := g.Workspace, func(name string) ([]byte, error) {
 		return os.ReadFile(filepath.Join(g.Workspace, filepath.FromSlash(name)))
 	}
-	if repo, err := gitops.Open(g.Workspace, w.GitEnv()); err == nil {
+	repo, err := repository(w, g.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	if repo != nil {
 		head, err := repo.Git.Head()
 		if err != nil {
 			return nil, err

@@ -182,7 +182,11 @@ func TestCredentialsOfARepositoryAreHiddenDuringACall(t *testing.T) {
 		}
 		return strings.Contains(string(text), "c2VjcmV0")
 	}
-	secrets, restore, err := hideHeaders(t.Context(), w, s.Root)
+	repo, err := repository(w, s.Root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secrets, restore, err := hideHeaders(t.Context(), w, repo)
 	if err != nil || has() || !slices.ContainsFunc(secrets, func(s string) bool { return strings.Contains(s, "c2VjcmV0") }) {
 		t.Errorf("during a call: %v, in the file: %t, secrets %q", err, has(), secrets)
 	}
