@@ -3,10 +3,10 @@ package site
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"sync"
 
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/remote"
@@ -16,7 +16,7 @@ import (
 // copies are the private repositories that a run creates from plain directories, one per
 // directory, in the run's directory.
 type copies struct {
-	dir string
+	dir *files.Dir
 	env gitdir.Env
 	old bool // those of an earlier process are used
 
@@ -27,7 +27,7 @@ type copies struct {
 
 func newCopies(o *Options) *copies {
 	return &copies{
-		dir: filepath.Join(o.Dir.Path(), "repos"), env: o.Git, old: o.History.Past != nil,
+		dir: o.Dir.Sub("repos"), env: o.Git, old: o.History.Past != nil,
 		made: map[string]func() (*gitops.Repo, error){}, names: map[string]bool{},
 	}
 }
@@ -38,8 +38,8 @@ func (c *copies) open(ctx context.Context, r tasks.Repo) (*gitops.Repo, error) {
 	c.mu.Lock()
 	once := c.made[r.Dir]
 	if once == nil {
-		dst := filepath.Join(c.dir, c.name(r.Name))
-		once = sync.OnceValues(func() (*gitops.Repo, error) { return c.make(ctx, r.Dir, dst) })
+		name := c.name(r.Name)
+		once = sync.OnceValues(func() (*gitops.Repo, error) { return c.make(ctx, r.Dir, name) })
 		c.made[r.Dir] = once
 	}
 	c.mu.Unlock()
@@ -47,19 +47,28 @@ func (c *copies) open(ctx context.Context, r tasks.Repo) (*gitops.Repo, error) {
 }
 
 // make creates a repository. A run that is resumed uses that of an earlier process, which
-// has the branches of its jobs, unless a kill interrupted its creation.
-func (c *copies) make(ctx context.Context, src, dst string) (*gitops.Repo, error) {
-	if c.old {
-		if repo, err := gitops.Open(dst, c.env); err == nil {
-			if head, err := repo.Git.Head(); err == nil && head.Hash != "" {
-				return repo, nil
-			}
+// has the branches of its jobs. It is there only if it is complete, and one that can't be
+// opened is left to the user.
+func (c *copies) make(ctx context.Context, src, name string) (*gitops.Repo, error) {
+	dst := filepath.Join(c.dir.Path(), name)
+	if c.old && c.dir.Exists(name) {
+		repo, err := gitops.Open(dst, c.env)
+		if err != nil {
+			return nil, fmt.Errorf("use the copy of %s that has the commits of earlier jobs: %w", src, err)
 		}
-		if err := os.RemoveAll(dst); err != nil {
-			return nil, err
-		}
+		return repo, nil
 	}
-	return gitops.CopyDirectory(ctx, src, dst, c.env)
+	unfinished := "." + name // other names have no dot there
+	if err := c.dir.RemoveAll(unfinished); err != nil {
+		return nil, err
+	}
+	if _, err := gitops.CopyDirectory(ctx, src, filepath.Join(c.dir.Path(), unfinished), c.env); err != nil {
+		return nil, err
+	}
+	if err := c.dir.Rename(unfinished, name); err != nil {
+		return nil, fmt.Errorf("copy directory %s: %w", src, err)
+	}
+	return gitops.Open(dst, c.env)
 }
 
 // name returns an unused directory name derived from a repository's name.

@@ -120,7 +120,8 @@ func TestWorktreesAreDiscardedByTheirOwner(t *testing.T) {
 	}
 }
 
-// A run that is resumed uses the copy of a directory that has its branches, unless its creation was interrupted.
+// A run that is resumed uses the copy of a directory that has its branches, also if it can't be opened now, but nothing of a
+// copy whose creation was interrupted.
 func TestCopiesOfAnEarlierProcess(t *testing.T) {
 	s := setUp(t)
 	dir := t.TempDir()
@@ -136,11 +137,19 @@ func TestCopiesOfAnEarlierProcess(t *testing.T) {
 	if err != nil || again.Root() != first.Root() || git(t, again.Root(), "branch", "--list", "of-a-job") == "" {
 		t.Errorf("the branches of its jobs are lost: %v", err)
 	}
-	if err := os.RemoveAll(filepath.Join(first.Root(), ".git", "refs")); err != nil {
+	if err := os.Rename(filepath.Join(first.Root(), ".git", "HEAD"), filepath.Join(first.Root(), ".git", "HEAD.old")); err != nil {
 		t.Fatal(err)
 	}
-	again, err = newCopies(&s.opts).open(t.Context(), repo)
-	if err != nil || git(t, again.Root(), "branch", "--list", "of-a-job") != "" {
+	if _, err := newCopies(&s.opts).open(t.Context(), repo); err == nil {
+		t.Errorf("a damaged copy is used: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(first.Root(), ".git", "refs", "heads", "of-a-job")); err != nil {
+		t.Errorf("the branches of its jobs are lost: %v", err)
+	}
+	other := tasks.Repo{Name: "other", Dir: dir}
+	writeFile(t, filepath.Join(s.opts.Dir.Path(), "repos", ".other", "of-an-earlier-attempt"), "x\n")
+	fresh, err := newCopies(&s.opts).open(t.Context(), other)
+	if err != nil || git(t, fresh.Root(), "ls-files") != "a" || git(t, fresh.Root(), "status", "--porcelain") != "" {
 		t.Errorf("an incomplete copy is used: %v", err)
 	}
 }
