@@ -187,7 +187,7 @@ func (c *converter) prompt(n *node) string {
 		if err == nil {
 			defer root.Close()
 			var data []byte
-			if data, err = root.ReadFile(filepath.Clean(name)); err == nil && len(data) <= maxFile {
+			if data, err = readFileIn(root.FS(), filepath.ToSlash(filepath.Clean(name))); err == nil {
 				return strings.TrimSpace(string(data))
 			}
 		}

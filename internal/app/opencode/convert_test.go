@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -470,6 +471,18 @@ func TestWhatIsNotConvertedIsNoted(t *testing.T) {
 		if err != nil || strings.Contains(string(manifest), tt.lacks) || !slices.ContainsFunc(notes, func(note string) bool { return strings.HasPrefix(note, tt.note) }) {
 			t.Errorf("%s: %s, notes %q, %v", tt.name, manifest, notes, err)
 		}
+	}
+}
+
+// Opening a pipe would wait for somebody who writes to it.
+func TestAPromptInAPipeIsNotRead(t *testing.T) {
+	dir := write(t, "opencode.json", `{"model": "openai/m", "agent": {"rev": {"prompt": "Look. {file:pipe.md}"}}}`)
+	if err := syscall.Mkfifo(filepath.Join(dir, "pipe.md"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, notes, err := Convert(dir, known)
+	if want := `opencode.json:1: the prompt's file "pipe.md" is not converted: it can't be read below ` + dir; err != nil || !slices.Contains(notes, want) {
+		t.Errorf("notes %q, %v", notes, err)
 	}
 }
 
