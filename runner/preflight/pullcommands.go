@@ -86,8 +86,24 @@ func recipesOf(program string) []string {
 		return []string{"justfile", ".justfile"}
 	case "task":
 		return []string{"taskfile.yml", "taskfile.yaml", "taskfile.dist.yml", "taskfile.dist.yaml"}
-	case "npm", "pnpm", "yarn", "bun":
+	case "npm", "npx", "pnpm", "pnpx", "yarn", "bun", "bunx", "turbo", "nx":
 		return []string{"package.json"}
+	case "deno":
+		return []string{"deno.json", "deno.jsonc"}
+	case "mvn", "mvnw":
+		return []string{"pom.xml"}
+	case "gradle", "gradlew":
+		return []string{"build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"}
+	case "ant":
+		return []string{"build.xml"}
+	case "bundle":
+		return []string{"gemfile"}
+	case "hatch", "pdm", "poe":
+		return []string{"pyproject.toml"}
+	case "invoke", "inv":
+		return []string{"tasks.py"}
+	case "mage":
+		return []string{"magefile.go"}
 	case "rake":
 		return []string{"rakefile", "rakefile.rb"}
 	case "composer":
@@ -100,11 +116,16 @@ func recipesOf(program string) []string {
 	return nil
 }
 
-// named returns the words of a command that can be relative paths.
+// named returns the words of a command that can be relative paths. The module after -m, of Python, can be a directory or a file.
 func named(command []string) (names []string) {
-	for _, word := range words(command) {
+	all := words(command)
+	for i, word := range all {
 		if word = path.Clean(word); !path.IsAbs(word) && !strings.HasPrefix(word, "-") {
 			names = append(names, word)
+		}
+		if i > 0 && all[i-1] == "-m" && !strings.Contains(word, "/") {
+			module := strings.ReplaceAll(word, ".", "/")
+			names = append(names, module, module+".py", module+"/__main__.py")
 		}
 	}
 	return names

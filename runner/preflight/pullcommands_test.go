@@ -23,7 +23,7 @@ func changesOf(below string, paths ...string) headChanges {
 }
 
 func TestAChangedFileIsFoundInTheCommandOfAProgram(t *testing.T) {
-	all := []string{"guard.sh", "tools/lint/main.js", "docs/a b.md", "sub/Makefile", "out"}
+	all := []string{"guard.sh", "tools/lint/main.js", "docs/a b.md", "sub/Makefile", "out", "checks/style.py", "java/pom.xml"}
 	for _, tt := range []struct {
 		command []string
 		below   string
@@ -47,6 +47,11 @@ func TestAChangedFileIsFoundInTheCommandOfAProgram(t *testing.T) {
 		{[]string{"bash", "-c", "cd sub && make -s lint"}, "", "sub/Makefile"},
 		{[]string{"/usr/bin/make"}, "", "sub/Makefile"},
 		{[]string{"just", "lint"}, "", ""},
+		{[]string{"python3", "-m", "checks.style", "--fast"}, "", "checks/style.py"},
+		{[]string{"sh", "-c", "python -m checks"}, "", "checks/style.py"},
+		{[]string{"python3", "-m", "style"}, "checks", "checks/style.py"},
+		{[]string{"python3", "-m", "style"}, "", ""},
+		{[]string{"./mvnw", "-q", "verify"}, "", "java/pom.xml"},
 	} {
 		got, by, err := changesOf(tt.below, all...).programs([]tasks.Program{{Name: "other", Command: []string{"true"}}, {Name: "hook", Command: tt.command}})
 		if got != tt.want || (by == "hook") != (tt.want != "") || err != nil {
@@ -58,7 +63,7 @@ func TestAChangedFileIsFoundInTheCommandOfAProgram(t *testing.T) {
 // Directories of changed files are not programs: commands get them as arguments.
 func TestADirectoryOfChangedFilesIsNoProgram(t *testing.T) {
 	for line, want := range map[string]string{
-		"go test ./tools/...": "", "eslint tools": "", "sh check.sh": "check.sh", "npm ci && npm test": "package.json", "bin/lint.js": "tools/lint.js", "true": "",
+		"go test ./tools/...": "", "eslint tools": "", "sh check.sh": "check.sh", "npm ci && npm test": "package.json", "npx lint": "package.json", "bin/lint.js": "tools/lint.js", "true": "",
 	} {
 		if got, err := changesOf("", "check.sh", "package.json", "tools/lint.js").command(line); got != want || err != nil {
 			t.Errorf("%s: %q, want %q (%v)", line, got, want, err)
