@@ -194,7 +194,7 @@ func (j *job) jobEnd(end *ending.Stop, p *progress) event.JobEnd {
 	if p.delivery != nil {
 		sum.Patch, sum.PatchSHA256, sum.Refused = p.delivery.Patch, p.delivery.Digest, p.delivery.Lacking()
 	} else if j.Start.Own {
-		sum.Patch = savedPatch(j.opts.Dir, j.Spec.ID)
+		sum.Patch, sum.PatchSHA256 = savedPatch(j.opts.Dir, j.Spec.ID)
 	}
 	if p.site != nil {
 		sum.UntrackedInputs = p.site.UntrackedInputs()

@@ -1,6 +1,9 @@
 package runner
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
 	"path"
 
 	"github.com/millhand/millhand/internal/event"
@@ -30,11 +33,17 @@ func resultOf(past *history.Facts, spec tasks.Job) *ending.Result {
 	return r
 }
 
-// savedPatch returns the path of the patch that an earlier process has saved; "" for none.
-func savedPatch(dir *files.Dir, job string) string {
-	name := path.Join("patches", job+".patch")
-	if !dir.Exists(name) {
-		return ""
+// savedPatch returns the path of the patch that an earlier process has saved, and its SHA-256; "" for none.
+func savedPatch(dir *files.Dir, job string) (name, digest string) {
+	name = path.Join("patches", job+".patch")
+	f, err := files.OpenIn(dir.Path(), name)
+	if err != nil {
+		return "", ""
 	}
-	return name
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return name, ""
+	}
+	return name, hex.EncodeToString(h.Sum(nil))
 }
