@@ -9,21 +9,22 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/state"
+	"github.com/millhand/millhand/internal/testing/sitetest"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tasks"
 )
 
 // changed opens the site of a job, writes files there, and returns what has changed.
-func (s *stage) changed(spec tasks.Job, files map[string]string) (*site.Job, *site.Site, *state.ChangeSet) {
-	s.t.Helper()
-	j, at := s.open(spec)
+func changed(t *testing.T, s *sitetest.Stage, spec tasks.Job, files map[string]string) (*site.Job, *site.Site, *state.ChangeSet) {
+	t.Helper()
+	j, at := s.Open(spec)
 	for name, text := range files {
-		writeFile(s.t, filepath.Join(at.Space.Dir(), name), text)
+		writeFile(t, filepath.Join(at.Space.Dir(), name), text)
 	}
-	found, err := at.Diff.Find(s.t.Context())
+	found, err := at.Diff.Find(t.Context())
 	if err != nil {
-		s.t.Fatal(err)
+		t.Fatal(err)
 	}
 	return j, at, found.Changes
 }
@@ -33,9 +34,9 @@ func (s *stage) changed(spec tasks.Job, files map[string]string) (*site.Job, *si
 func TestTheAccountOfAChange(t *testing.T) {
 	t.Parallel()
 	log := filepath.Join(t.TempDir(), "runs")
-	s := setUp(t, map[string]string{"a": "one\n", "b": "one\n"})
-	spec := s.job("echo >>"+log+"; true", "grep -q two a")
-	j, at, cs := s.changed(spec, map[string]string{"a": "two\n", "b": "two\n", "c": "x\n"})
+	s := sitetest.New(t, map[string]string{"a": "one\n", "b": "one\n"})
+	spec := accounted(s, "echo >>"+log+"; true", "grep -q two a")
+	j, at, cs := changed(t, s, spec, map[string]string{"a": "two\n", "b": "two\n", "c": "x\n"})
 	known := Results{}
 	h, end := Account(t.Context(), at, j, cs, known)
 	if end != nil || h == nil {
@@ -49,11 +50,11 @@ func TestTheAccountOfAChange(t *testing.T) {
 	if h.Needed != 1 || h.Unneeded != 2 || h.Untried != 0 || h.Reason != "" || h.Runs == 0 || h.Runs > h.MaxRuns {
 		t.Errorf("%+v", h)
 	}
-	if started := s.of(event.AblationStarted); len(started) != 1 || started[0].Ablation.MaxRuns != h.MaxRuns || len(s.of(event.AblationEnded)) != 1 {
+	if started := s.Of(event.AblationStarted); len(started) != 1 || started[0].Ablation.MaxRuns != h.MaxRuns || len(s.Of(event.AblationEnded)) != 1 {
 		t.Errorf("its start: %+v", started)
 	}
 	ran, facts := lines(log), &history.Facts{Trials: map[string]event.Trial{}}
-	for _, e := range s.of(event.TrialEnded) {
+	for _, e := range s.Of(event.TrialEnded) {
 		facts.Trials[e.Trial.Key] = *e.Trial
 	}
 	want(t, "trials whose end was reported", len(known), len(facts.Trials))
@@ -70,10 +71,10 @@ func TestTheAccountOfAChange(t *testing.T) {
 func TestCommandsThatCountForNothing(t *testing.T) {
 	t.Parallel()
 	count := filepath.Join(t.TempDir(), "count")
-	s := setUp(t, map[string]string{"a": "one\n"})
-	spec := s.job("echo >>"+count+"; test $(($(wc -l <"+count+") % 2)) = 1", "test -e ignored")
+	s := sitetest.New(t, map[string]string{"a": "one\n"})
+	spec := accounted(s, "echo >>"+count+"; test $(($(wc -l <"+count+") % 2)) = 1", "test -e ignored")
 	spec.Ablate.Jobs = 1
-	j, at, cs := s.changed(spec, map[string]string{"a": "two\n"})
+	j, at, cs := changed(t, s, spec, map[string]string{"a": "two\n"})
 	h, end := Account(t.Context(), at, j, cs, Results{})
 	if end != nil {
 		t.Fatalf("%+v", end)
@@ -88,10 +89,10 @@ func TestCommandsThatCountForNothing(t *testing.T) {
 // What the time of the account does not suffice for is untried, and the job goes on; a job that has ended has no account.
 func TestTheTimeOfAnAccount(t *testing.T) {
 	t.Parallel()
-	s := setUp(t, map[string]string{"a": "one\n"})
-	spec := s.job("sleep 100")
+	s := sitetest.New(t, map[string]string{"a": "one\n"})
+	spec := accounted(s, "sleep 100")
 	spec.Ablate.Time = 50 * time.Millisecond
-	j, at, cs := s.changed(spec, map[string]string{"a": "two\n"})
+	j, at, cs := changed(t, s, spec, map[string]string{"a": "two\n"})
 	h, end := Account(t.Context(), at, j, cs, Results{})
 	if end != nil || h.Untried+h.Needed+h.Unneeded != h.Untried || !strings.HasPrefix(h.Reason, "timed out after ") {
 		t.Errorf("%+v, %+v", h, end)
@@ -104,7 +105,7 @@ func TestTheTimeOfAnAccount(t *testing.T) {
 	if h, end := Account(t.Context(), at, j, &state.ChangeSet{}, Results{}); h != nil || end != nil {
 		t.Errorf("of no change: %+v, %+v", h, end)
 	}
-	if len(s.openFiles("trials")) > 0 {
-		t.Errorf("open %q", s.openFiles("trials"))
+	if len(openFiles(s, "trials")) > 0 {
+		t.Errorf("open %q", openFiles(s, "trials"))
 	}
 }

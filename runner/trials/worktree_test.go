@@ -8,21 +8,22 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/millhand/millhand/internal/testing/sitetest"
 	"github.com/millhand/millhand/runner/ablation"
 )
 
 // Trials run on the base with files of the change. Setup runs once for them, and again for files that name
 // dependencies; nothing that a trial leaves is in the next one.
 func TestTrialsRunOnFilesOfTheChange(t *testing.T) {
-	s := setUp(t, map[string]string{"a": "one\n", "gone/x": "x\n", "file/in": "x\n", "package.json": "{}\n"})
+	s := sitetest.New(t, map[string]string{"a": "one\n", "gone/x": "x\n", "file/in": "x\n", "package.json": "{}\n"})
 	log := filepath.Join(t.TempDir(), "setups")
-	spec := s.job(
+	spec := accounted(s,
 		"test ! -e left && test ! -e $TMPDIR/left && test -e $TMPDIR/of-setup || exit 9; echo >left; echo >$TMPDIR/left; grep two a",
 		"test -x run && test \"$(readlink l)\" = a && test ! -e gone && test -f file && test -e installed; seq 5000 | grep -v x; test -x run",
 		"grep -q new installed && test \"$GOFLAGS\" = \" -count=1\"",
 	)
 	spec.Setup = []string{"echo >>" + log + "; ! grep broken package.json", "cp package.json installed; echo >$TMPDIR/of-setup"}
-	j, p := s.open(spec)
+	j, p := s.Open(spec)
 	trial, err := open(t.Context(), p, spec.Setup, 3)
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +58,7 @@ func TestTrialsRunOnFilesOfTheChange(t *testing.T) {
 		want(t, c.name, c.failed, failed)
 		want(t, c.name+": setups", c.setups, lines(log))
 	}
-	if exists(filepath.Join(p.Tree.Root(), "installed")) || exists(filepath.Join(s.opts.Work, "tmp", "a", "of-setup")) {
+	if exists(filepath.Join(p.Tree.Root(), "installed")) || exists(filepath.Join(s.Options.Work, "tmp", "a", "of-setup")) {
 		t.Error("a trial reaches the workspace of the job")
 	}
 	ended, cancel := context.WithCancel(t.Context())
@@ -71,19 +72,19 @@ func TestTrialsRunOnFilesOfTheChange(t *testing.T) {
 	if err := trial.Close(); err != nil {
 		t.Error(err)
 	}
-	if left, err := os.ReadDir(filepath.Join(s.opts.Work, "trials", "a")); err != nil || len(left) > 0 || len(s.openFiles("trials")) > 0 {
-		t.Errorf("left %v, %v; open %q", left, err, s.openFiles("trials"))
+	if left, err := os.ReadDir(filepath.Join(s.Options.Work, "trials", "a")); err != nil || len(left) > 0 || len(openFiles(s, "trials")) > 0 {
+		t.Errorf("left %v, %v; open %q", left, err, openFiles(s, "trials"))
 	}
 }
 
 // A workspace that the change adds is not in the base, and what an earlier attempt left is removed.
 func TestATrialTreeOfADirectoryOfARepository(t *testing.T) {
-	s := setUp(t, map[string]string{"web/b": "b\n"})
-	spec := s.job("test \"$(basename $PWD)\" = added && test -e new")
-	spec.Repo.Dir = filepath.Join(s.repo, "web")
-	_, p := s.open(spec)
+	s := sitetest.New(t, map[string]string{"web/b": "b\n"})
+	spec := accounted(s, "test \"$(basename $PWD)\" = added && test -e new")
+	spec.Repo.Dir = filepath.Join(s.Repo.Root, "web")
+	_, p := s.Open(spec)
 	p.Below = "added"
-	writeFile(t, filepath.Join(s.opts.Work, "trials", "a", "1", "tree", "earlier"), "x\n")
+	writeFile(t, filepath.Join(s.Options.Work, "trials", "a", "1", "tree", "earlier"), "x\n")
 	trial, err := open(t.Context(), p, nil, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +94,7 @@ func TestATrialTreeOfADirectoryOfARepository(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if exists(filepath.Join(s.opts.Work, "trials", "a", "1", "tree", "earlier")) {
+	if exists(filepath.Join(s.Options.Work, "trials", "a", "1", "tree", "earlier")) {
 		t.Error("a file of an earlier attempt is left")
 	}
 	failed, err := trial.try(t.Context(), ablation.Tree{entry("added/new", ablation.Regular, "x\n")}, spec.Verify, true)
@@ -104,17 +105,17 @@ func TestATrialTreeOfADirectoryOfARepository(t *testing.T) {
 
 // A trial that can't be prepared leaves nothing.
 func TestATrialTreeThatCantBeOpened(t *testing.T) {
-	s := setUp(t, nil)
-	spec := s.job()
+	s := sitetest.New(t, nil)
+	spec := accounted(s)
 	spec.Setup = []string{"true"}
-	_, p := s.open(spec)
-	if err := os.RemoveAll(filepath.Join(s.repo, ".git", "objects")); err != nil {
+	_, p := s.Open(spec)
+	if err := os.RemoveAll(filepath.Join(s.Repo.Root, ".git", "objects")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := open(t.Context(), p, spec.Setup, 1); err == nil {
 		t.Error("it was opened without the objects of the repository")
 	}
-	if exists(filepath.Join(s.opts.Work, "trials", "a", "1")) {
+	if exists(filepath.Join(s.Options.Work, "trials", "a", "1")) {
 		t.Error("it is left")
 	}
 }

@@ -157,6 +157,7 @@ func rooms() map[string]room {
 		"internal/model":                  {"internal/files internal/money internal/text/textcut internal/proc/clock", "neutral terms, below every wire"},
 		"internal/login":                  {"internal/proc/keys internal/files/abandon", "credentials of clouds, without knowing models"},
 		"internal/testing/logintest":      {"", "a server for tests"},
+		"internal/testing/sitetest":       {"internal/event internal/files internal/gitops/gitdir internal/permission internal/sandbox internal/testing/gittest runner/preflight runner/site tasks", "the site of a job, for tests of what works in one"},
 		"internal/model/openai":           {"internal/model internal/model/wire internal/money", "OpenAI's wires"},
 		"internal/model/anthropic":        {"internal/model internal/model/wire internal/money", "one wire"},
 		"internal/model/wire":             {"internal/proc/keys internal/model internal/money internal/proc internal/text/textcut", "what all wires share; proc reports whether a key_command could not be started"},
@@ -399,7 +400,7 @@ func checkImport(t *testing.T, dir, name string, spec *ast.ImportSpec, r room, l
 func TestEnvironmentIsInjected(t *testing.T) {
 	forbidden := wiring()
 	for dir, files := range sources(t) {
-		if dir == "." || dir == "internal/command" || dir == "internal/testing/wiretest" || dir == "internal/dev/nightly" || dir == "internal/testing/gittest" || dir == "internal/testing/tooltest" || dir == "internal/testing/logintest" || dir == "internal/testing/e2e/scripts" || dir == "internal/prices/generate" {
+		if dir == "." || dir == "internal/command" || dir == "internal/testing/wiretest" || dir == "internal/dev/nightly" || dir == "internal/testing/gittest" || dir == "internal/testing/tooltest" || dir == "internal/testing/logintest" || dir == "internal/testing/sitetest" || dir == "internal/testing/e2e/scripts" || dir == "internal/prices/generate" {
 			continue
 		}
 		for name, file := range files {
