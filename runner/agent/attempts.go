@@ -7,15 +7,12 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/session"
-	"github.com/millhand/millhand/internal/text/figures"
-	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/runner/commands"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
+	"github.com/millhand/millhand/runner/inspection"
 	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/runner/trials"
@@ -175,22 +172,23 @@ func (w *work) try(ctx context.Context, main *open, text string) (failed string,
 			return "", w.checkScripts(main)
 		}
 		w.extensions.set.Pause() // nothing changes files while they are verified
-		found, end := w.findFaults(ctx, main.spec.task.Profile)
+		found, end := w.inspection().Faults(ctx, main.spec.task.Profile, w.result.Attempts)
+		w.result.Hunks = found.Hunks
 		switch {
 		case end != nil:
 			return "", end
-		case found.none():
-			if text, end = w.reviews.hold(ctx, found.ran); text == "" || end != nil {
+		case found.None():
+			if text, end = w.reviews.hold(ctx, found.Ran); text == "" || end != nil {
 				return w.reviews.rejection(end), cmp.Or(end, w.checkScripts(main))
 			}
 			continue
 		case w.result.Attempts-w.attemptsBefore < w.job.Spec.Attempts+w.reviews.more():
-			text = found.feedback(w.job.opts.Dir)
-			main.SetProfile(found.returned(main.spec.task.Profile, w.site.Below))
+			text = found.Feedback(w.job.opts.Dir)
+			main.SetProfile(found.Returned(main.spec.task.Profile, w.site.Below))
 			continue
 		}
-		if end := w.refused(found); end != nil {
-			return found.feedback(w.job.opts.Dir), end
+		if end := w.inspection().Stop(found, w.result.Attempts); end != nil {
+			return found.Feedback(w.job.opts.Dir), end
 		}
 		return "", w.checkScripts(main) // the commit fails
 	}
@@ -272,58 +270,9 @@ func (w *work) firstPrompt(from *continuation) string {
 	return next.Prompt
 }
 
-// faults are what is wrong with the changes of an attempt.
-type faults struct {
-	ran     []commands.Ran // all verify commands
-	failed  []commands.Ran
-	barred  []permission.Decision
-	over    []landing.Excess
-	refused []state.Refusal // paths that git would not commit
-	marked  []string        // paths with conflict markers, of a job that is rebased
-	hunks   *event.Hunks    // that are unneeded, if that is a fault; nil for none
-}
-
-// findFaults runs the verify commands and examines the changes.
-func (w *work) findFaults(ctx context.Context, p permission.Profile) (f faults, end *ending.Stop) {
-	defer w.tree.Changing(true)() // by verify commands
-	if f.ran, end = (site.Verifier{Site: w.site}).All(ctx, w.result.Attempts); end != nil {
-		return f, end
-	}
-	f.failed = commands.Failed(f.ran)
-	if f.barred, f.refused, end = w.barred(ctx, p); end != nil {
-		return f, end
-	}
-	if f.over, end = w.outOfScope(ctx); end != nil {
-		return f, end
-	}
-	if f.marked, end = w.conflicts(ctx); end != nil || !f.none() {
-		return f, end
-	}
-	f.hunks, end = w.unneeded(ctx)
-	return f, end
-}
-
-func (f faults) none() bool {
-	return len(f.failed)+len(f.barred)+len(f.over)+len(f.refused)+len(f.marked) == 0 && f.hunks == nil
-}
-
-// refused returns the stop of a job whose last attempt has faults; nil if only its commit
-// fails.
-func (w *work) refused(f faults) *ending.Stop {
-	switch {
-	case len(f.barred) > 0:
-		return landing.Protected(f.barred)
-	case len(f.over) > 0:
-		return landing.OutOfScope(f.over)
-	case len(f.marked) > 0:
-		return &ending.Stop{Code: event.CodeFailed, Detail: "conflict markers are left in " + textcut.List(f.marked)}
-	case f.hunks != nil:
-		return trials.Stop(f.hunks)
-	case len(f.failed) > 0:
-		why := cmp.Or(site.Verifier{Site: w.site}.Missing(w.job.Spec.Verify, f.failed), commands.Why(f.failed))
-		return &ending.Stop{Code: event.CodeFailed, Detail: fmt.Sprintf("verify %s failed after %s", commands.Names(f.failed), figures.Count(w.result.Attempts, "attempt")) + why}
-	}
-	return nil
+// inspection returns what is inspected after an attempt.
+func (w *work) inspection() inspection.Of {
+	return inspection.Of{Job: w.job.Job, Site: w.site, Trials: w.trials, Alone: w.extensions.none()}
 }
 
 // checkScripts checks that the sessions used all turns of scripted models.

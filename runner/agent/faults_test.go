@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
@@ -117,22 +116,6 @@ func TestPathsThatGitWouldNotCommit(t *testing.T) {
 	spec = s.job("a")
 	if _, r, end = s.works(&tasks.Plan{}, spec, nested); end != nil || r.Attempts != 1 {
 		t.Errorf("%+v, %+v", end, r)
-	}
-}
-
-// Only what was denied may be undone.
-func TestWhatAnAttemptMayUndo(t *testing.T) {
-	readonly, _ := permission.Preset("readonly")
-	deny := permission.Decision{Request: permission.Request{Subjects: []string{"src/a"}}}
-	f := faults{barred: []permission.Decision{deny}, refused: []state.Refusal{{Path: "app/sub", Reason: state.NestedRepository}, {Path: "app/fifo", Reason: "other"}}}
-	p := f.returned(readonly, "app")
-	for path, want := range map[string]bool{"src/a": true, "src/b": false} {
-		if p.Allows("edit", path) != want {
-			t.Errorf("edit %s: %t", path, !want)
-		}
-	}
-	if !p.Allows(permission.Git, "sub/.git") || p.Allows(permission.Git, "fifo/.git") {
-		t.Error("not only the nested repository can be made a directory")
 	}
 }
 

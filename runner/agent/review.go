@@ -124,7 +124,7 @@ func (r *reviews) earlier(m review.Material) (event.Review, bool) {
 // material returns what the reviewer is shown; without files if nothing was changed.
 func (r *reviews) material(ctx context.Context, checks []commands.Ran) (m review.Material, err error) {
 	w := r.work
-	found, err := foundBy(ctx, w)
+	found, err := w.inspection().Changes(ctx)
 	if err != nil || len(found.Changes.Changes) == 0 {
 		return m, err
 	}

@@ -95,16 +95,6 @@ func (s *saver) found(ctx context.Context) *changes.Found {
 	return w.site.Diff.FoundIn(changes, s.last.Left)
 }
 
-// foundBy returns what a job changed at the end of an attempt: it is searched for once, for all checks
-// and the commit, if nothing can change files meanwhile.
-func foundBy(ctx context.Context, w *work) (*changes.Found, error) {
-	f, err := w.site.Diff.Find(ctx)
-	if err == nil && w.extensions.none() {
-		w.site.Diff.Keep(f)
-	}
-	return f, err
-}
-
 // noteFound notes what the job has changed if that is known without a search. If its sessions made no call
 // and nothing else runs in it, that is nothing: what differs from the start was changed by
 // somebody else meanwhile, in the user's own tree by the user, and is not the job's.

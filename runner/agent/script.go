@@ -13,7 +13,6 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files/owner"
-	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/textcut"
@@ -22,7 +21,6 @@ import (
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/runner/site"
-	"github.com/millhand/millhand/runner/trials"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -104,12 +102,13 @@ func (r *scriptRun) run(ctx context.Context) *ending.Stop {
 		r.report.Outcome = event.ScriptUnchanged
 		return nil
 	}
-	found, end := r.work.findFaults(ctx, j.Spec.Profile)
+	found, end := r.work.inspection().Faults(ctx, j.Spec.Profile, 0)
+	r.work.result.Hunks = found.Hunks
 	switch {
 	case end != nil:
 		return end
-	case !found.none():
-		return r.fail(ctx, found.summary())
+	case !found.None():
+		return r.fail(ctx, found.Summary())
 	case len(changed) == 0:
 		r.report.Outcome = event.ScriptUnchanged
 	}
@@ -241,38 +240,6 @@ func (r *scriptRun) changedBytes(ctx context.Context) (size int64, err error) {
 		}
 	}
 	return size, err
-}
-
-// summary lists the faults in one line.
-func (f faults) summary() string {
-	var all []string
-	if len(f.barred) > 0 {
-		all = append(all, "it changed paths that the profile may not edit: "+landing.Denials(f.barred))
-	}
-	if len(f.over) > 0 {
-		all = append(all, landing.Exceeded(f.over))
-	}
-	if len(f.refused) > 0 {
-		all = append(all, "paths can't be committed: "+refusedPaths(f.refused))
-	}
-	if len(f.failed) > 0 {
-		all = append(all, fmt.Sprintf("verify %s failed", commands.Names(f.failed))+commands.Why(f.failed))
-	}
-	if len(f.marked) > 0 {
-		all = append(all, "conflict markers are left in "+textcut.List(f.marked))
-	}
-	if f.hunks != nil {
-		all = append(all, trials.Text(f.hunks))
-	}
-	return strings.Join(all, "; ")
-}
-
-func refusedPaths(all []state.Refusal) string {
-	var list []string
-	for _, f := range all {
-		list = append(list, f.Path)
-	}
-	return textcut.List(list)
 }
 
 // scriptFrame matches what would end the block of a script's result in a prompt.

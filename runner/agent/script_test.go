@@ -2,7 +2,6 @@ package agent
 
 import (
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -10,10 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/redact"
-	"github.com/millhand/millhand/runner/commands"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/tasks"
@@ -88,24 +85,6 @@ func TestAScriptIsTriedFirst(t *testing.T) {
 				t.Errorf("files (-want +got)\n%s", diff)
 			}
 		})
-	}
-}
-
-// Each kind of fault has a text: without one, a script that failed would count as one that made its changes.
-func TestEachFaultOfAScriptIsInItsSummary(t *testing.T) {
-	t.Parallel()
-	all := map[string]faults{
-		"verify": {failed: []commands.Ran{{Verify: event.Verify{Name: "vet"}}}}, "barred": {barred: []permission.Decision{{Request: permission.Need("edit", "a")}}},
-		"scope": {over: make([]landing.Excess, 1)}, "git": {refused: []state.Refusal{{Path: "a"}}}, "conflicts": {marked: []string{"a"}},
-		"unneeded": {hunks: &event.Hunks{List: []event.Hunk{{Path: "a", State: "unneeded"}}}},
-	}
-	if kinds := reflect.TypeFor[faults]().NumField() - 1; len(all) != kinds { // without the commands that ran
-		t.Errorf("%d of %d kinds", len(all), kinds)
-	}
-	for name, f := range all {
-		if f.none() || f.summary() == "" {
-			t.Errorf("%s: none %t, %q", name, f.none(), f.summary())
-		}
 	}
 }
 

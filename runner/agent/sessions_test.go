@@ -8,33 +8,13 @@ import (
 	"testing"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/session/prompt"
-	"github.com/millhand/millhand/runner/commands"
 	"github.com/millhand/millhand/runner/instructions"
 	"github.com/millhand/millhand/runner/savedsession"
 	"github.com/millhand/millhand/tasks"
 )
-
-func TestTheFeedbackOfAFailedVerify(t *testing.T) {
-	reports, err := files.Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer reports.Close()
-	got := faults{failed: []commands.Ran{
-		{Verify: event.Verify{Name: "test", ExitCode: 1, Tail: "FAIL\n"}},
-		{Verify: event.Verify{Name: "lint", ExitCode: -1}},
-		{Verify: event.Verify{Name: "slow", ExitCode: -1, TimeoutMS: 1500, Tail: "begun\n", OutputPath: "outputs/a/command-1.txt"}},
-	}}.feedback(reports)
-	for _, want := range []string{"<check name=\"test\" result=\"exit code 1\">\nFAIL\n</check>\n", "<check name=\"lint\" result=\"killed\">\n\n</check>\n", "<check name=\"slow\" result=\"timed out after 1.5s\">\nbegun\n(excerpt; the complete output is in " + reports.Path() + "/outputs/a/command-1.txt)\n</check>\n"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("it lacks %q:\n%s", want, got)
-		}
-	}
-}
 
 // What verify commands did before the agent is in its first prompt, and in that of the model that it escalates to.
 func TestFailuresOfTheBaselineAreInThePrompts(t *testing.T) {

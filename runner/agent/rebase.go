@@ -1,13 +1,10 @@
 package agent
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/millhand/millhand/internal/gitops"
-	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/runner/site"
 )
@@ -35,29 +32,4 @@ func rebasedAfter(j *Job, from *continuation) bool {
 		}
 	}
 	return j.Start.Onto.Commit != "" && saved <= j.Start.Onto.Turn || j.History.Facts != nil && j.History.Rebased > 0 && saved <= j.History.Rebased
-}
-
-// maxMarked is the maximum size of a file that is searched for conflict markers, in bytes.
-const maxMarked = 4 << 20
-
-// conflicts returns the files in which a job that is rebased has left conflict markers.
-func (w *work) conflicts(ctx context.Context) (marked []string, end *ending.Stop) {
-	if w.job.Start.Onto.Commit == "" {
-		return nil, nil
-	}
-	paths, _, err := w.site.Tree.ChangedPaths(ctx, w.site.Before)
-	if err != nil {
-		return nil, w.job.NotVerified(ctx, err)
-	}
-	for _, path := range paths {
-		data, err := w.site.Space.Root().ReadFile(strings.TrimPrefix(strings.TrimPrefix(path, w.site.Below), "/"))
-		if err != nil || len(data) > maxMarked {
-			continue // removed
-		}
-		data = append([]byte("\n"), data...)
-		if bytes.Contains(data, []byte("\n<<<<<<< ")) && bytes.Contains(data, []byte("\n>>>>>>> ")) {
-			marked = append(marked, path)
-		}
-	}
-	return marked, nil
 }

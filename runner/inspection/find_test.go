@@ -1,0 +1,131 @@
+package inspection
+
+import (
+	"context"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/testing/sitetest"
+	"github.com/millhand/millhand/runner/ending"
+	"github.com/millhand/millhand/runner/trials"
+	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tools/change"
+)
+
+// inspected opens the site of a job, runs a command in it as if a session had, and returns what is inspected.
+func inspected(t *testing.T, s *sitetest.Stage, spec tasks.Job, does string) Of {
+	t.Helper()
+	j, at := s.Open(spec)
+	at.Diff.Tree = &change.Tracker{}
+	o := Of{Job: j, Site: at, Trials: trials.Results{}}
+	run := exec.Command("sh", "-c", does)
+	run.Dir = at.Space.Dir()
+	if out, err := run.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return o
+}
+
+// Each fault is found, is in the prompt of the next attempt, and is the stop of a job without one; only what git would not
+// commit is left to the commit.
+func TestEachFaultIsFound(t *testing.T) {
+	t.Parallel()
+	none := ending.Stop{}
+	for name, c := range map[string]struct {
+		does     string
+		change   func(*tasks.Job)
+		feedback string
+		stop     ending.Stop
+	}{
+		"none":          {"echo 1 > one", func(*tasks.Job) {}, "", none},
+		"no change":     {"true", func(j *tasks.Job) { j.Change.Paths = []string{"base"} }, "", none},
+		"a verify":      {"rm base", func(*tasks.Job) {}, `<check name="v1" result="exit code 1">`, ending.Stop{Code: event.CodeFailed, Detail: "verify v1 failed after 3 attempts"}},
+		"beyond scope":  {"echo 1 > one", func(j *tasks.Job) { j.Change.Paths = []string{"base"} }, "Your changes exceed", ending.Stop{Code: event.CodeScope, Detail: "the changes exceed the task's change limits: one: may not be changed (paths: base)"}},
+		"a denied path": {"echo 1 > one", denying("one"), `<denied path="one"`, ending.Stop{Code: event.CodeProtected, Detail: `the job changed paths that its profile may not edit: one, by rule edit: {"one": deny} (m.yaml)`}},
+		"a nested repository": {
+			"git init -q sub && echo 1 > sub/one", func(*tasks.Job) {}, `<refused path="sub"`, none,
+		},
+		"a nested repository without a commit": {"git init -q sub && echo 1 > sub/one", func(j *tasks.Job) { j.Commit = nil }, "", none},
+		"unneeded":                             {"echo 1 > one", accounting(tasks.UnneededFail), `<unneeded at="one [(]added`, ending.Stop{Code: event.CodeUnneeded, Detail: "no verify command needs 1 hunk of the changes: one (added)"}},
+		"unneeded, with a warning":             {"echo 1 > one", accounting(tasks.UnneededWarn), "", none},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := sitetest.New(t, map[string]string{"base": "0\n"})
+			spec := s.Job("test -e base")
+			c.change(&spec)
+			o := inspected(t, s, spec, c.does)
+			f, end := o.Faults(t.Context(), spec.Profile, 3)
+			if end != nil {
+				t.Fatalf("%+v", end)
+			}
+			text := f.Feedback(s.Options.Dir)
+			if f.None() != (c.feedback == "") || !strings.Contains(text, strings.ReplaceAll(c.feedback, "[(]", "(")) || (text == "") != f.None() || len(f.Ran) != 1 {
+				t.Errorf("none %t, %d ran: %s", f.None(), len(f.Ran), text)
+			}
+			stop := o.Stop(f, 3)
+			if stop == nil {
+				stop = &none
+			}
+			if *stop != c.stop {
+				t.Errorf("%+v", stop)
+			}
+			if ablates := spec.Ablate.Time > 0; (f.Hunks != nil) != ablates || (len(s.Warnings()) > 0) != (spec.Ablate.Unneeded == tasks.UnneededWarn) {
+				t.Errorf("%+v, warnings: %s", f.Hunks, s.Warnings())
+			}
+		})
+	}
+}
+
+func denying(path string) func(*tasks.Job) {
+	return func(j *tasks.Job) {
+		j.Profile.Rules = append(j.Profile.Clone().Rules, permission.Rule{Permission: "edit", Pattern: path, Source: "m.yaml"})
+	}
+}
+
+func accounting(u tasks.Unneeded) func(*tasks.Job) {
+	return func(j *tasks.Job) { j.Ablate = tasks.Ablate{Time: time.Minute, Jobs: 1, Unneeded: u} }
+}
+
+// What is wrong already is reported without trials, which would show nothing else.
+func TestFaultsPrecedeTrials(t *testing.T) {
+	s := sitetest.New(t, map[string]string{"base": "0\n"})
+	spec := s.Job("false")
+	accounting(tasks.UnneededFail)(&spec)
+	f, end := inspected(t, s, spec, "echo 1 > one").Faults(t.Context(), spec.Profile, 1)
+	if end != nil || f.None() || f.Hunks != nil || len(s.Of(event.AblationStarted)) > 0 {
+		t.Errorf("%+v, %+v", f, end)
+	}
+}
+
+// What the job changed is searched for once only if nothing else can change files meanwhile.
+func TestChangesAreSearchedForOnceOfAJobAlone(t *testing.T) {
+	for _, alone := range []bool{false, true} {
+		s := sitetest.New(t, map[string]string{"base": "0\n"})
+		o := inspected(t, s, s.Job(), "echo 1 > one")
+		o.Alone = alone
+		first, err := o.Changes(t.Context())
+		if err != nil || len(first.Changes.Changes) != 1 {
+			t.Fatalf("%+v, %v", first, err)
+		}
+		if again, err := o.Changes(t.Context()); err != nil || (again == first) != alone {
+			t.Errorf("alone %t: the same %t, %v", alone, again == first, err)
+		}
+	}
+}
+
+func TestAJobThatHasEndedIsNotInspected(t *testing.T) {
+	s := sitetest.New(t, map[string]string{"base": "0\n"})
+	spec := s.Job("true")
+	spec.Change.Paths = []string{"base"}
+	o := inspected(t, s, spec, "echo 1 > one")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(event.EndCause{Code: event.CodeDeadline, Reason: "late"})
+	if _, end := o.Faults(ctx, spec.Profile, 1); end == nil || end.Code != event.CodeDeadline {
+		t.Errorf("%+v", end)
+	}
+}
