@@ -3,9 +3,11 @@ package inspection
 import (
 	"bytes"
 	"context"
+	"io"
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/runner/changes"
@@ -132,14 +134,25 @@ func (o Of) conflicts(ctx context.Context) (marked []string, end *ending.Stop) {
 		return nil, o.Job.NotVerified(ctx, err)
 	}
 	for _, path := range paths {
-		data, err := o.Site.Space.Root().ReadFile(strings.TrimPrefix(strings.TrimPrefix(path, o.Site.Below), "/"))
-		if err != nil || len(data) > maxMarked {
-			continue // removed
-		}
-		data = append([]byte("\n"), data...)
-		if bytes.Contains(data, []byte("\n<<<<<<< ")) && bytes.Contains(data, []byte("\n>>>>>>> ")) {
+		isMarked, err := hasMarkers(o.Site.Space.Dir(), strings.TrimPrefix(strings.TrimPrefix(path, o.Site.Below), "/"))
+		if err == nil && isMarked { // otherwise it was removed, or is no file
 			marked = append(marked, path)
 		}
 	}
 	return marked, nil
+}
+
+// hasMarkers reports whether a file has conflict markers. The agent may have made a pipe or a symlink of it.
+func hasMarkers(dir, name string) (bool, error) {
+	f, err := files.OpenIn(dir, name)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxMarked+1))
+	if err != nil || len(data) > maxMarked {
+		return false, err
+	}
+	data = append([]byte("\n"), data...)
+	return bytes.Contains(data, []byte("\n<<<<<<< ")) && bytes.Contains(data, []byte("\n>>>>>>> ")), nil
 }

@@ -2,8 +2,12 @@ package inspection
 
 import (
 	"context"
+	"errors"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -89,6 +93,35 @@ func denying(path string) func(*tasks.Job) {
 
 func accounting(u tasks.Unneeded) func(*tasks.Job) {
 	return func(j *tasks.Job) { j.Ablate = tasks.Ablate{Time: time.Minute, Jobs: 1, Unneeded: u} }
+}
+
+// Conflict markers count only for a job that is rebased, and only where a text is read: not in links, pipes and large files.
+func TestConflictMarkersAreFoundInFiles(t *testing.T) {
+	const markers = "<<<<<<< a\nx\n=======\ny\n>>>>>>> b\n"
+	s := sitetest.New(t, map[string]string{"base": "0\n"})
+	o := inspected(t, s, s.Job(), "true")
+	dir := o.Site.Space.Dir()
+	for name, text := range map[string]string{
+		"first": markers, "later": "x\n" + markers, "half": "<<<<<<< a\n", "quoted": "> <<<<<<< a\n> >>>>>>> b\n", "large": markers + strings.Repeat("x", maxMarked), "elsewhere": "",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Symlink("first", filepath.Join(dir, "symlink")), os.Remove(filepath.Join(dir, "base")), syscall.Mkfifo(filepath.Join(dir, "base"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if f, end := o.Faults(t.Context(), o.Job.Spec.Profile, 1); end != nil || len(f.marked) > 0 {
+		t.Errorf("without a rebase: %v, %+v", f.marked, end)
+	}
+	o.Job.Start.Onto.Commit = o.Site.Base
+	f, end := o.Faults(t.Context(), o.Job.Spec.Profile, 1)
+	if end != nil || strings.Join(f.marked, " ") != "first later" {
+		t.Errorf("%v, %+v", f.marked, end)
+	}
+	if stop := o.Stop(f, 1); stop == nil || stop.Detail != "conflict markers are left in first, later" || !strings.Contains(f.Feedback(s.Options.Dir), stop.Detail[1:]) {
+		t.Errorf("%+v; %s", stop, f.Feedback(s.Options.Dir))
+	}
 }
 
 // What is wrong already is reported without trials, which would show nothing else.

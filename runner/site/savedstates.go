@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/runner/savedsession"
@@ -120,14 +121,15 @@ func (w *Workdir) KeepReplaced(ctx context.Context, tree string) error {
 	}
 	dir := path.Join("replaced", j.Spec.ID)
 	for _, name := range paths {
-		data, err := w.Space.Root().ReadFile(strings.TrimPrefix(strings.TrimPrefix(name, w.Below), "/"))
+		f, err := files.OpenIn(w.Space.Dir(), strings.TrimPrefix(strings.TrimPrefix(name, w.Below), "/"))
 		if err != nil {
 			continue // removed, or not a regular file
 		}
 		err = j.opts.Dir.WriteAtomic(path.Join(dir, name), func(out io.Writer) error {
-			_, err := out.Write(data)
+			_, err := io.Copy(out, f)
 			return err
 		})
+		f.Close()
 		if err != nil {
 			return fmt.Errorf("copy %s before it is restored: %w", name, err)
 		}

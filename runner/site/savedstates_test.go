@@ -4,6 +4,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/millhand/millhand/internal/event"
@@ -111,7 +112,7 @@ func TestSavedStatesHaveNoFilesWithSecrets(t *testing.T) {
 // The user may have changed a file after a kill: what the restored state replaces is copied and reported.
 func TestReplacedFilesAreCopied(t *testing.T) {
 	s := setUp(t)
-	s.commit(map[string]string{"web/a": "one\n", "web/b": "one\n", "web/c": "one\n"})
+	s.commit(map[string]string{"web/a": "one\n", "web/b": "one\n", "web/c": "one\n", "web/d": "one\n"})
 	spec := s.job("a")
 	spec.Commit, spec.Repo.Dir = nil, filepath.Join(s.repo, "web")
 	p := s.prepared(s.begin(&tasks.Plan{}, spec))
@@ -119,13 +120,16 @@ func TestReplacedFilesAreCopied(t *testing.T) {
 		t.Errorf("nothing is replaced: %v; %s", err, s.warnings())
 	}
 	writeFile(t, filepath.Join(s.repo, "web", "a"), "two\n")
-	git(t, s.repo, "rm", "-q", "web/c")
+	git(t, s.repo, "rm", "-q", "web/c", "web/d")
+	if err := syscall.Mkfifo(filepath.Join(s.repo, "web", "d"), 0o600); err != nil { // somebody may never write to it
+		t.Fatal(err)
+	}
 	if err := p.KeepReplaced(t.Context(), p.Initial); err != nil {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(s.opts.Dir.Path(), "replaced", "a")
 	want(t, "copy", "two\n", read(t, filepath.Join(dir, "web", "a")))
-	if exists(filepath.Join(dir, "web", "b")) || exists(filepath.Join(dir, "web", "c")) || !strings.HasPrefix(s.warnings(), "restored the state of the last complete turn: web/a, web/c; the replaced files are in "+dir) {
+	if exists(filepath.Join(dir, "web", "b")) || exists(filepath.Join(dir, "web", "c")) || !strings.HasPrefix(s.warnings(), "restored the state of the last complete turn: web/a, web/c, web/d; the replaced files are in "+dir) {
 		t.Errorf("warnings: %s", s.warnings())
 	}
 }
