@@ -51,7 +51,7 @@ func manage(t *testing.T, given ...forgetest.Pull) *managed {
 	m.remote = server.URL + "/acme/web.git"
 	env := map[string]string{"FORGE_TOKEN": "good-token"}
 	m.world = world.World{
-		Getenv: func(name string) string { return env[name] }, Now: time.Now, Err: &bytes.Buffer{},
+		Getenv: func(name string) string { return env[name] }, Now: time.Now, Err: t.Output(),
 		Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 	}
 	m.access = &tasks.Plan{Forges: []tasks.Forge{{Host: at.Host, Kind: tasks.Gitea, TokenEnv: "FORGE_TOKEN"}}}

@@ -1,7 +1,6 @@
 package waves
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -76,7 +75,7 @@ func onForge(t *testing.T, messages func(plan *tasks.Plan) map[string]string, pu
 		return "", ""
 	}
 	w = world.World{
-		Err: &bytes.Buffer{}, Now: time.Now, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
+		Err: t.Output(), Now: time.Now, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 		Getenv: func(name string) string { return map[string]string{"FORGE_TOKEN": "good-token"}[name] },
 	}
 	return w, plan, forge

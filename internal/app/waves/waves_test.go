@@ -37,7 +37,7 @@ func newFleet(t *testing.T) *fleet {
 	t.Helper()
 	f := &fleet{t: t, dir: t.TempDir()}
 	f.world = world.World{
-		Dir: f.dir, Err: &bytes.Buffer{}, Now: func() time.Time { return start.AddDate(0, 0, 1) }, Sleep: clock.Wait, Getenv: func(string) string { return "" },
+		Dir: f.dir, Err: t.Output(), Now: func() time.Time { return start.AddDate(0, 0, 1) }, Sleep: clock.Wait, Getenv: func(string) string { return "" },
 		Forecast: func(s admission.Sample) (*event.Forecast, string) { return &event.Forecast{Rest: s.Rest}, "" },
 	}
 	f.plan = &tasks.Plan{Name: "fleet", Hash: "h", Rollout: &tasks.Rollout{Canary: []string{"a"}, Waves: []tasks.WaveSize{{Jobs: 2}}}}

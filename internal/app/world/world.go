@@ -19,8 +19,8 @@ import (
 // World is the environment of a command: streams, variables and the clock.
 type World struct {
 	In       io.Reader
-	Out, Err io.Writer
-	Dir      string // current directory, absolute; "" if it is unknown
+	Out, Err io.Writer // Err is written to concurrently, as os.Stderr may be
+	Dir      string    // current directory, absolute; "" if it is unknown
 	Getenv   func(string) string
 	Names    []string // of the variables
 	Secrets  []string // values of variables whose names mark them as secret, in addition to known ones
