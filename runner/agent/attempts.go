@@ -15,6 +15,7 @@ import (
 	"github.com/millhand/millhand/runner/inspection"
 	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/runner/site"
+	"github.com/millhand/millhand/runner/taskscript"
 	"github.com/millhand/millhand/runner/trials"
 	"github.com/millhand/millhand/tools/change"
 )
@@ -98,8 +99,10 @@ func (w *work) attempts(ctx context.Context) (end *ending.Stop) {
 	if end := restore(ctx, w, from); end != nil {
 		return end
 	}
-	if !w.continued {
-		if done, end := w.tryScript(ctx); done {
+	if w.job.Spec.Script != nil && !w.continued && w.job.History.RunsScript() {
+		did, end := taskscript.Script{Of: w.inspection(), Options: w.job.opts}.Try(ctx)
+		w.result.Final, w.result.Hunks, w.scriptText = did.Final, did.Hunks, did.Prompt
+		if did.Done || end != nil {
 			return end
 		}
 	}
@@ -263,7 +266,7 @@ func (w *work) firstPrompt(from *continuation) string {
 	}
 	switch {
 	case next.Scripted:
-		return scriptedText(w.job.Spec.Prompt) + next.Prompt
+		return taskscript.Followed(w.job.Spec.Prompt) + next.Prompt
 	case next.Reset:
 		return strings.TrimSpace(w.job.Spec.Prompt) + "\n\n" + next.Prompt
 	}

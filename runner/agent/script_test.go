@@ -114,21 +114,3 @@ func TestOtherFilesOfTheUserStay(t *testing.T) {
 		t.Errorf("%+v, %s", end, got)
 	}
 }
-
-// A script has no network, and at most half of the job's time.
-func TestTheLimitsOfAScript(t *testing.T) {
-	build, _ := permission.Preset("build")
-	build.Network.Hosts = []string{"example.com"}
-	if p := offline(build); len(p.Network.Hosts) != 0 || p.Setup != nil || p.Name == build.Name || len(build.Network.Hosts) != 1 {
-		t.Errorf("%+v", p)
-	}
-	for limit, want := range map[time.Duration]time.Duration{0: scriptTimeout, time.Minute: 30 * time.Second, time.Hour: scriptTimeout} {
-		s := setUp(t)
-		spec := s.job("a")
-		spec.Limits.Time = limit
-		j := s.begin(&tasks.Plan{}, spec)
-		if got := (&scriptRun{work: &work{job: j}}).timeout(); got != want {
-			t.Errorf("%s: %s", limit, got)
-		}
-	}
-}

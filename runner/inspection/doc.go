@@ -1,4 +1,4 @@
-// Package inspection finds what is wrong with a job's changes after an attempt, or after its script:
+// Package inspection finds what is wrong with a job's changes after an attempt, or after its script (package taskscript):
 // verify commands that fail, paths that the profile denies or git would not commit, limits of the task that are exceeded,
 // conflict markers after a rebase, and hunks that nothing needs (package trials). [Of.Faults] has them, with their texts for
 // the next attempt, for the report of the script and for the end of the job.

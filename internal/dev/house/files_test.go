@@ -30,7 +30,7 @@ func writers() map[string]string {
 		"runner/savedjob/publish.go":        "a copy of a patch, below that directory",
 		"runner/confinement/privatedirs.go": "copies of private directories of a job, below that directory",
 		"runner/site/cleancheckout.go":      "a checkout of a job, beneath its os.Root",
-		"runner/agent/script.go":            "the script of a task, below that directory",
+		"runner/taskscript/taskscript.go":   "the script of a task, below that directory",
 		"tasks/queue.go":                    "the directory of a worker, and inputs beneath its os.Root",
 		"internal/sandbox":                  "devices, and files of cgroups",
 		"internal/sandbox/child":            "it is confined itself",
