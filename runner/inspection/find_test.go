@@ -151,14 +151,62 @@ func TestChangesAreSearchedForOnceOfAJobAlone(t *testing.T) {
 	}
 }
 
-func TestAJobThatHasEndedIsNotInspected(t *testing.T) {
-	s := sitetest.New(t, map[string]string{"base": "0\n"})
-	spec := s.Job("true")
-	spec.Change.Paths = []string{"base"}
-	o := inspected(t, s, spec, "echo 1 > one")
+// Each step of an inspection that can't be done is the end of the job: nothing is taken for right that was not examined.
+func TestAnInspectionThatCanNotBeDone(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*tasks.Job){
+		"verify":        func(j *tasks.Job) { j.Verify = []tasks.Verify{{Name: "v", Run: "true", Time: time.Minute}} },
+		"denied paths":  denying("one"),
+		"the scope":     func(j *tasks.Job) { j.Commit, j.Change.Paths = nil, []string{"base"} },
+		"hunks":         func(j *tasks.Job) { accounting(tasks.UnneededFail)(j); j.Commit = nil },
+		"refused paths": func(*tasks.Job) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := sitetest.New(t, map[string]string{"base": "0\n"})
+			spec := s.Job()
+			change(&spec)
+			o := inspected(t, s, spec, "echo 1 > one")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			cancel(event.EndCause{Code: event.CodeDeadline, Reason: "late"})
+			if f, end := o.Faults(ctx, spec.Profile, 1); end == nil || end.Code != event.CodeDeadline || !f.None() {
+				t.Errorf("%+v", end)
+			}
+		})
+	}
+	s := sitetest.New(t, nil)
+	spec := s.Job()
+	spec.Commit = nil
+	o := inspected(t, s, spec, "true")
+	o.Job.Start.Onto.Commit = o.Site.Base
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(event.EndCause{Code: event.CodeDeadline, Reason: "late"})
 	if _, end := o.Faults(ctx, spec.Profile, 1); end == nil || end.Code != event.CodeDeadline {
-		t.Errorf("%+v", end)
+		t.Errorf("conflict markers: %+v", end)
+	}
+}
+
+// A program that can't be started is no fault of the changes.
+func TestAVerifyCommandThatCanNotRun(t *testing.T) {
+	s := sitetest.New(t, map[string]string{"base": "0\n"})
+	spec := s.Job("true")
+	o := inspected(t, s, spec, "true")
+	if err := os.Rename(o.Site.Space.Dir(), o.Site.Space.Dir()+".gone"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Rename(o.Site.Space.Dir()+".gone", o.Site.Space.Dir()) }) //nolint:errcheck // for its release
+	if f, end := o.Faults(t.Context(), spec.Profile, 1); end == nil || !f.None() {
+		t.Errorf("%+v, %+v", f, end)
+	}
+}
+
+// Verify commands can change files: what was known of the workspace is searched for again.
+func TestVerifyCommandsCountAsChanges(t *testing.T) {
+	s := sitetest.New(t, map[string]string{"base": "0\n"})
+	spec := s.Job("true")
+	o := inspected(t, s, spec, "true")
+	o.Site.Diff.Tree.Written()
+	if _, end := o.Faults(t.Context(), spec.Profile, 1); end != nil || o.Site.Diff.Tree.Unchanged() {
+		t.Errorf("they changed nothing, %+v", end)
 	}
 }

@@ -58,8 +58,9 @@ func TestEachFaultIsInTheSummary(t *testing.T) {
 	if kinds := reflect.TypeFor[Faults]().NumField() - 2; len(all) != kinds { // without the commands that ran, and the account
 		t.Errorf("%d of %d kinds", len(all), kinds)
 	}
+	names := map[string]string{"verify": "verify vet failed", "barred": "may not edit: a, by rule  ()", "git": "can't be committed: a", "conflicts": "left in a", "unneeded": "1 hunk of the changes: a ()"}
 	for name, f := range all {
-		if f.None() || f.Summary() == "" {
+		if f.None() || f.Summary() == "" || !strings.HasSuffix(f.Summary(), names[name]) {
 			t.Errorf("%s: none %t, %q", name, f.None(), f.Summary())
 		}
 	}
