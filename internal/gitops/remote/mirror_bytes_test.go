@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/millhand/millhand/internal/gitops"
@@ -18,18 +19,18 @@ type fetchers struct {
 	depth int
 	ours  Repo
 	dir   string // of git's
-	asked int64
+	asked atomic.Int64
 }
 
 // counted counts the bytes of a request.
 type counted struct {
 	io.ReadCloser
-	n *int64
+	n *atomic.Int64
 }
 
 func (c counted) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
-	*c.n += int64(n)
+	c.n.Add(int64(n))
 	return n, err
 }
 
@@ -45,20 +46,20 @@ func (o *origin) fetchers(depth int) *fetchers {
 func (f *fetchers) fetch() (ours, git int64) {
 	f.T.Helper()
 	f.sent.Store(0)
-	f.asked = 0
+	f.asked.Store(0)
 	mirror, err := Mirror(f.T.Context(), filepath.Join(filepath.Dir(f.Root), fmt.Sprint("mirror", f.depth)), f.ours, MirrorOptions{Depth: f.depth}, f.env())
 	must(f.T, err)
 	resolves(f.T, gitops.New(mirror), "main", f.at("main"))
-	ours = f.sent.Load() + f.asked
+	ours = f.sent.Load() + f.asked.Load()
 	f.sent.Store(0)
-	f.asked = 0
+	f.asked.Store(0)
 	args := []string{"fetch", "-q", "--prune"}
 	if f.depth > 0 {
 		args = append(args, fmt.Sprint("--depth=", f.depth))
 	}
 	url := strings.Replace(f.ours.URL, "http://", "http://"+tokenUser+":"+testToken+"@", 1)
 	f.At(f.dir).Run(append(args, url, "+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*")...)
-	return ours, f.sent.Load() + f.asked
+	return ours, f.sent.Load() + f.asked.Load()
 }
 
 // TestAFetchTransfersAsMuchAsThatOfGit compares the bytes in both directions with those of git fetch, on a

@@ -159,7 +159,13 @@ func TestBulkKilledInSubagents(t *testing.T) {
 			_ = cmd.Process.Kill() // it may not have ended
 		}
 	}
-	if code := exitCode(t, cmd.Run()); code != 128+9 {
+	b.mu.Lock() // of the server, which kills the process
+	err := cmd.Start()
+	b.mu.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code := exitCode(t, cmd.Wait()); code != 128+9 {
 		t.Fatalf("exit code %d\n%s", code, b.out.String())
 	}
 	b.kills++

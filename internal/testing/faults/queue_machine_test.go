@@ -154,6 +154,8 @@ func TestQueueRateLimit(t *testing.T) {
 		return done
 	})
 	m.ended(id, 0)
+	mu.Lock()
+	defer mu.Unlock()
 	for _, at := range requests {
 		if after := at.Sub(from); after > delivery && after < pause-time.Second {
 			t.Errorf("a request %s after a pause of %s was announced", after, pause)

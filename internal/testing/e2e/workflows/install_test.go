@@ -13,6 +13,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -253,8 +255,13 @@ func TestInstallChangesNothingIfItFails(t *testing.T) {
 		for _, before := range []string{"", "the old program"} {
 			t.Run(name+", "+before, func(t *testing.T) {
 				t.Parallel()
+				var mu sync.Mutex // a server reads the files
 				files := release(t)
-				i := newInstall(t, serving(files))
+				i := newInstall(t, http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+					mu.Lock()
+					defer mu.Unlock()
+					serving(files)(out, r)
+				}))
 				if before != "" {
 					os.MkdirAll(filepath.Join(i.home, ".local/bin"), 0o755)
 					os.WriteFile(filepath.Join(i.home, installed), []byte(before), 0o755)
@@ -263,12 +270,14 @@ func TestInstallChangesNothingIfItFails(t *testing.T) {
 				for program, text := range test.programs {
 					i.script(t, program, text)
 				}
+				mu.Lock()
 				if test.archive[0] != "" {
 					maps.Copy(files, releaseOf(t, test.archive[0], test.archive[1]))
 				}
 				if test.change != nil {
 					test.change(files, i)
 				}
+				mu.Unlock()
 				code, out := i.install(t, test.args...)
 				if code != max(test.code, 1) || !strings.Contains(out, test.message) {
 					t.Errorf("exit code %d\n%s", code, out)
@@ -293,9 +302,10 @@ func TestInstallThatIsKilledLeavesNoProgram(t *testing.T) {
 			}
 			files, asked := release(t), make(chan struct{}, 9)
 			served := serving(files)
-			slow := true
+			var slow atomic.Bool
+			slow.Store(true)
 			i := newInstall(t, http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
-				if slow && strings.HasSuffix(r.URL.Path, ".tar.gz") {
+				if slow.Load() && strings.HasSuffix(r.URL.Path, ".tar.gz") {
 					out.Write(files[archiveName()][:20])
 					out.(http.Flusher).Flush()
 					asked <- struct{}{}
@@ -325,7 +335,7 @@ func TestInstallThatIsKilledLeavesNoProgram(t *testing.T) {
 			if slices.Contains(left, installed) {
 				t.Errorf("%q", left)
 			}
-			slow = false
+			slow.Store(false)
 			if code, out := i.install(t); code != 0 {
 				t.Errorf("exit code %d\n%s", code, out)
 			}
