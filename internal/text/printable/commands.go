@@ -24,7 +24,7 @@ const (
 	// Buildkite's groups. Files of a patch and results of "go test" stay as they are: their only
 	// effect is a group with that title.
 	usual = `^(?:---|\+\+\+) (?:"?[ab]/|/dev/null|FAIL:|PASS:|SKIP:|BENCH:)`
-	group = `^(?:---|\+\+\+|~~~|\^\^\^)[ \t]+\S`
+	group = `^(?:---|\+\+\+|~~~|\^\^\^)[ \t]` // the title may be missing
 )
 
 var (

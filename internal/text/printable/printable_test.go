@@ -92,6 +92,7 @@ func FuzzText(f *testing.F) {
 	f.Add("::error::\x1b[2J##[x]")
 	f.Add(":\u200b:warning::x")
 	f.Add("#\u0301#[x")
+	f.Add("---  ")
 	f.Add("##vso[x]\n--- x\nsection_start:1:x")
 	f.Fuzz(func(t *testing.T, in string) {
 		got := Text(in)
