@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"os"
-	"os/signal"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -59,13 +58,10 @@ func (s *signals) received(now time.Time) int {
 // commands that are still within their grace period (see [proc.WithHurry]); the
 // work is still recorded. The fourth exits the process immediately, and so does the second
 // while input is read and checked. Signals within
-// the window of a distinct one count as the same; see [SameSignal].
+// the window of a distinct one count as the same; see [SameSignal]. Those after stop have no effect: the exit code is
+// known and reported by then, and a process that they killed would end with another one.
 func Signals(parent context.Context, sigs chan os.Signal, window time.Duration) (ctx context.Context, stop func()) {
-	ctx, end := handleSignals(parent, sigs, &signals{window: window}, os.Exit)
-	return ctx, func() {
-		signal.Stop(sigs)
-		end()
-	}
+	return handleSignals(parent, sigs, &signals{window: window}, os.Exit)
 }
 
 // handleSignals implements [Signals] with signals from a channel.

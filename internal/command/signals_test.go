@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/signal"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -109,4 +110,22 @@ func TestSecondDistinctSignalExitsWhileNothingRuns(t *testing.T) {
 			return nil
 		})(ctx)
 	})
+}
+
+// A signal that arrives when the result is known does not replace the exit code by its own.
+func TestASignalAfterTheEndHasNoEffect(t *testing.T) {
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGHUP)
+	defer signal.Stop(caught)
+	ctx, stop := Signals(t.Context(), caught, SameSignal)
+	stop()
+	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	for len(caught) == 0 { // otherwise it kills this process
+		time.Sleep(time.Millisecond)
+	}
+	if errors.As(context.Cause(ctx), new(event.Interrupt)) {
+		t.Error("it interrupts a command that has ended")
+	}
 }
