@@ -194,7 +194,7 @@ func TestAVerifyCommandThatCanNotRun(t *testing.T) {
 	if err := os.Rename(o.Site.Space.Dir(), o.Site.Space.Dir()+".gone"); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.Rename(o.Site.Space.Dir()+".gone", o.Site.Space.Dir()) }) //nolint:errcheck // for its release
+	t.Cleanup(func() { os.Rename(o.Site.Space.Dir()+".gone", o.Site.Space.Dir()) })
 	if f, end := o.Faults(t.Context(), spec.Profile, 1); end == nil || !f.None() {
 		t.Errorf("%+v, %+v", f, end)
 	}
