@@ -100,6 +100,7 @@ const richManifest = `
 version: 1
 model: %s
 providers: {%s: {kind: %s, base_url: "%s", key_env: FAKE_KEY}}
+%s
 profile: build
 allow_dirty: true
 repos: [{path: shop}]
@@ -108,7 +109,6 @@ tools:
 tasks:
   - id: rich
     prompt: Look at @dot.png and do all of it.
-    %s
     commit: false
     output: {schema: {type: object, properties: {result: {type: string}}, required: [result]}}
 `
