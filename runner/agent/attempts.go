@@ -100,7 +100,7 @@ func (w *work) attempts(ctx context.Context) (end *ending.Stop) {
 		return end
 	}
 	if w.job.Spec.Script != nil && !w.continued && w.job.History.RunsScript() {
-		did, end := taskscript.Script{Of: w.inspection(), Options: w.job.opts}.Try(ctx)
+		did, end := taskscript.Script{Inspection: w.inspection(), Options: w.job.opts}.Try(ctx)
 		w.result.Final, w.result.Hunks, w.scriptText = did.Final, did.Hunks, did.Prompt
 		if did.Done || end != nil {
 			return end

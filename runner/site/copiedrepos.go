@@ -54,7 +54,7 @@ func (c *copies) make(ctx context.Context, src, name string) (*gitops.Repo, erro
 	if c.old && c.dir.Exists(name) {
 		repo, err := gitops.Open(dst, c.env)
 		if err != nil {
-			return nil, fmt.Errorf("use the copy of %s that has the commits of earlier jobs: %w", src, err)
+			return nil, fmt.Errorf("use the copy of %s with the commits of earlier jobs, repair or remove %s: %w", src, dst, err)
 		}
 		return repo, nil
 	}

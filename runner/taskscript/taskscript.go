@@ -33,13 +33,13 @@ const (
 
 // Script is the script of a job before its first session.
 type Script struct {
-	Of      inspection.Of
-	Options *site.Options // of the run
+	Inspection inspection.Of // of what it changes
+	Options    *site.Options // of the run
 }
 
 // Result is what a script has done.
 type Result struct {
-	Done   bool         // no session has to follow; otherwise the workspace is as it was before
+	Done   bool         // no session has to follow. If one has, the workspace is as it was before
 	Final  string       // the message of a job without a session
 	Prompt string       // for the first prompt of the session
 	Hunks  *event.Hunks // the account of the changes; nil without one
@@ -47,8 +47,8 @@ type Result struct {
 
 // Try runs the script, and reports it as an event.
 func (s Script) Try(ctx context.Context) (res Result, end *ending.Stop) {
-	of := s.Of.Job.Spec.Script
-	r := &scriptRun{Of: s.Of, opts: s.Options, script: of, report: event.Script{File: of.File, SHA256: of.SHA256}}
+	script := s.Inspection.Job.Spec.Script
+	r := &scriptRun{Of: s.Inspection, opts: s.Options, script: script, report: event.Script{File: script.File, SHA256: script.SHA256}}
 	end = r.run(ctx)
 	if res.Hunks = r.hunks; end != nil {
 		return res, end
@@ -56,11 +56,11 @@ func (s Script) Try(ctx context.Context) (res Result, end *ending.Stop) {
 	r.Job.Emit(event.Event{Type: event.ScriptEnded, Script: &r.report})
 	switch {
 	case r.report.Reason == "" && r.report.Outcome == event.ScriptUnchanged:
-		res.Done, res.Final = true, fmt.Sprintf("The script %s changed nothing.", of.File)
+		res.Done, res.Final = true, fmt.Sprintf("The script %s changed nothing.", script.File)
 	case r.report.Outcome == event.ScriptPassed:
-		res.Done, res.Final = true, fmt.Sprintf("The script %s made these changes, without a model.", of.File)
-	case of.Alone:
-		return res, &ending.Stop{Code: event.CodeFailed, Detail: fmt.Sprintf("script %s: %s", of.File, r.report.Reason)}
+		res.Done, res.Final = true, fmt.Sprintf("The script %s made these changes, without a model.", script.File)
+	case script.Alone:
+		return res, &ending.Stop{Code: event.CodeFailed, Detail: fmt.Sprintf("script %s: %s", script.File, r.report.Reason)}
 	default:
 		res.Prompt = r.text()
 	}

@@ -27,7 +27,7 @@ func tried(t *testing.T, s *sitetest.Stage, spec tasks.Job) (Result, *ending.Sto
 	t.Helper()
 	j, at := s.Open(spec)
 	at.Diff.Tree = &change.Tracker{}
-	res, end := Script{Of: inspection.Of{Job: j, Site: at, Trials: trials.Results{}}, Options: &s.Options}.Try(t.Context())
+	res, end := Script{Inspection: inspection.Of{Job: j, Site: at, Trials: trials.Results{}}, Options: &s.Options}.Try(t.Context())
 	ended := s.Of(event.ScriptEnded)
 	if len(ended) != 1 {
 		t.Fatalf("%d ends of a script, %+v", len(ended), end)
@@ -150,7 +150,7 @@ func TestAScriptHasAHomeOfItsOwn(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(home, "before"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	res, end := Script{Of: inspection.Of{Job: j, Site: at, Trials: trials.Results{}}, Options: &s.Options}.Try(t.Context())
+	res, end := Script{Inspection: inspection.Of{Job: j, Site: at, Trials: trials.Results{}}, Options: &s.Options}.Try(t.Context())
 	if end != nil || strings.Contains(res.Prompt, "output:\nbefore") {
 		t.Errorf("%s, %+v", res.Prompt, end)
 	}
