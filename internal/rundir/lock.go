@@ -19,10 +19,13 @@ import (
 	"github.com/millhand/millhand/internal/text/printable"
 )
 
-// lockFile is the file of a report directory that a run locks while it writes there.
-// The kernel releases the lock however the run ends. The file is not removed: then two
-// runs could lock two files of the same name.
-const lockFile = "run.lock"
+// The files of a report directory that a run locks while it writes there, and a pass that follows the run.
+// The kernel releases the lock however the process ends. The files are not removed: then two
+// processes could lock two files of the same name.
+const (
+	lockFile   = "run.lock"
+	followFile = "follow.lock"
+)
 
 // ErrInUse is wrapped by the error of a lock that another process holds.
 var ErrInUse = errors.New("in use")
@@ -42,21 +45,30 @@ type holder struct {
 // ended. Child processes do not inherit the lock. The error wraps [ErrInUse] if another process holds it. A file
 // system without locks is an error too, because runs could overlap unnoticed.
 func TakeLock(ctx context.Context, dir, runID string, c clock.Clock) (*Lock, error) {
-	return takeLock(dir, holder{Holder: holderOf(runID), Since: c.Now()}, soon(ctx, c.Sleep))
+	l, err := takeLock(dir, lockFile, holder{Holder: holderOf(runID), Since: c.Now()}, soon(ctx, c.Sleep))
+	if errors.Is(err, ErrInUse) {
+		err = fmt.Errorf("%w, or choose another --report-dir", err)
+	}
+	return l, err
+}
+
+// TakeFollowLock is like [TakeLock] for a pass that follows the run. It excludes other passes, not runs.
+func TakeFollowLock(ctx context.Context, dir string, c clock.Clock) (*Lock, error) {
+	return takeLock(dir, followFile, holder{Holder: "a pass that follows the run", Since: c.Now()}, soon(ctx, c.Sleep))
 }
 
 // lockNew locks a directory that this process has just created.
 func lockNew(dir, runID string, since time.Time) (*Lock, error) {
-	return takeLock(dir, holder{Holder: holderOf(runID), Since: since}, claim)
+	return takeLock(dir, lockFile, holder{Holder: holderOf(runID), Since: since}, claim)
 }
 
 // holderOf names a run as the holder of a lock.
 func holderOf(runID string) string { return "run " + runID }
 
-// takeLock is TakeLock for any holder. It sets the holder's process.
-func takeLock(dir string, by holder, claim func(*os.File) error) (*Lock, error) {
+// takeLock is TakeLock for any file and holder. It sets the holder's process.
+func takeLock(dir, name string, by holder, claim func(*os.File) error) (*Lock, error) {
 	for {
-		f, err := openRegular(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE)
+		f, err := openRegular(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE)
 		if err != nil {
 			return nil, fmt.Errorf("lock the report directory: %w", err)
 		}
@@ -187,7 +199,7 @@ func sign(f *os.File, by holder) error {
 func lockError(dir string, f *os.File, err error) error {
 	switch {
 	case errors.Is(err, filelock.ErrHeld):
-		return fmt.Errorf("report directory %s is %w by %s: wait for it, or choose another --report-dir", dir, ErrInUse, readHolder(f).describe())
+		return fmt.Errorf("report directory %s is %w by %s: wait for it", dir, ErrInUse, readHolder(f).describe())
 	case errors.Is(err, unix.ENOLCK), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.EINVAL):
 		return fmt.Errorf("the file system of report directory %s does not support locks, so runs could overlap: choose a --report-dir on another file system: %w", dir, err)
 	}

@@ -261,3 +261,40 @@ func TestALockIsTakenAfterTheChildrenOfItsHolder(t *testing.T) {
 	}
 	again.Close()
 }
+
+// A pass excludes passes, not runs, and waits like a run for the children of one that was killed.
+func TestTheLockOfAPass(t *testing.T) {
+	dir := t.TempDir()
+	run, err := TakeLock(t.Context(), dir, "one", at(noon))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run.Close()
+	pass, err := TakeFollowLock(t.Context(), dir, at(noon))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = TakeFollowLock(t.Context(), dir, at(noon))
+	if want := fmt.Sprintf("in use by a pass that follows the run (pid %d ", os.Getpid()); !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "--report-dir") {
+		t.Errorf("error %v, want %q", err, want)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := exec.CommandContext(t.Context(), "true")
+	if err := gone.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, followFile), fmt.Appendf(nil, `{"holder": "a pass", "pid": %d, "host": %q}`, gone.Process.Pid, host), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again, err := TakeFollowLock(t.Context(), dir, clock.Clock{Now: noon, Sleep: func(context.Context, time.Duration) error {
+		pass.leave()
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.Close()
+}

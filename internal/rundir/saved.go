@@ -308,7 +308,7 @@ func lastLine(in io.ReaderAt, size, most int64) ([]byte, error) {
 // Remove removes the directory of a run, its events last: if it is interrupted, the
 // directory is still a run that can be removed.
 func Remove(ctx context.Context, dir string, c clock.Clock) error {
-	lock, err := takeLock(dir, holder{Holder: "millhand report prune", Since: c.Now()}, soon(ctx, c.Sleep))
+	lock, err := takeLock(dir, lockFile, holder{Holder: "millhand report prune", Since: c.Now()}, soon(ctx, c.Sleep))
 	if err != nil {
 		return err
 	}

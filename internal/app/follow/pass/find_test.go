@@ -9,6 +9,7 @@ import (
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/testing/forgetest"
 )
 
@@ -29,24 +30,22 @@ func TestRunsAreFoundByDirectoryAndManifest(t *testing.T) {
 	}
 
 	// One process follows a run at a time, and the lock is a file of its directory.
-	lock, err := lockPass(f.run())
+	lock, err := rundir.TakeFollowLock(t.Context(), f.run(), f.world.Clock())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Make(t.Context(), f.world, Options{Of: "run"}); fault.ExitOf(err) != event.ExitUsage || !strings.Contains(err.Error(), "another process follows the run") {
+	if err := Make(t.Context(), f.world, Options{Of: "run"}); fault.ExitOf(err) != event.ExitUsage || !strings.Contains(err.Error(), "in use by a pass that follows the run") {
 		t.Errorf("%v", err)
 	}
-	if err := lock.Close(); err != nil {
-		t.Fatal(err)
-	}
-	at := filepath.Join(f.run(), lockName)
+	lock.Close()
+	at := filepath.Join(f.run(), "follow.lock")
 	if err := os.Remove(at); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(filepath.Join(f.dir, "elsewhere"), at); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lockPass(f.run()); fault.ExitOf(err) != event.ExitUsage {
+	if err := Make(t.Context(), f.world, Options{Of: "run"}); fault.ExitOf(err) != event.ExitUsage {
 		t.Errorf("a symlink: %v", err)
 	}
 	if _, err := os.Lstat(filepath.Join(f.dir, "elsewhere")); err == nil {

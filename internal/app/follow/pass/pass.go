@@ -15,8 +15,6 @@ import (
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/files"
-	"github.com/millhand/millhand/internal/files/filelock"
 	"github.com/millhand/millhand/internal/text/printable"
 )
 
@@ -118,22 +116,6 @@ func find(w world.World, o Options) ([]string, error) {
 		return nil, fault.New(event.ExitUsage, "no saved run of %s found: restore the report directories of its runs, or name one", o.Of)
 	}
 	return dirs, nil
-}
-
-// lockName is the file that one pass over a run locks.
-const lockName = "follow.lock"
-
-// lockPass excludes other passes over a run.
-func lockPass(dir string) (*os.File, error) {
-	f, err := files.OpenRegular(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, fault.Wrap(event.ExitUsage, err)
-	}
-	if err := filelock.Try(f, filelock.Exclusive); err != nil {
-		f.Close()
-		return nil, fault.New(event.ExitUsage, "%s: another process follows the run: %w", dir, err)
-	}
-	return f, nil
 }
 
 func print(w world.World, asJSON bool, rows []Row) error {

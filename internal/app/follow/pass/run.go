@@ -16,6 +16,7 @@ import (
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
+	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner/history"
@@ -36,9 +37,9 @@ type savedRun struct {
 // over makes one pass over the pull requests of a run, except those that were seen in a
 // newer one.
 func over(ctx context.Context, w world.World, o Options, dir string, seen map[string]bool) ([]Row, error) {
-	lock, err := lockPass(dir)
+	lock, err := rundir.TakeFollowLock(ctx, dir, w.Clock())
 	if err != nil {
-		return nil, err
+		return nil, fault.Wrap(event.ExitUsage, err)
 	}
 	defer lock.Close()
 	r := &savedRun{options: o, self: map[string]string{}, writers: map[string]bool{}}
