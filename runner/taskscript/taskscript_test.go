@@ -1,6 +1,8 @@
 package taskscript
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -156,6 +158,75 @@ func TestAScriptHasAHomeOfItsOwn(t *testing.T) {
 	}
 	if left := files(t, home); slices.Contains(left, "left") || !slices.Contains(left, "before") {
 		t.Errorf("files %v", left)
+	}
+}
+
+// A script that can't be run, or whose changes can't be examined, ends the job: nothing is taken for done, and nothing is shown to a model.
+func TestAScriptThatCanNotBeTried(t *testing.T) {
+	t.Parallel()
+	late := event.EndCause{Code: event.CodeDeadline, Reason: "late"}
+	for name, c := range map[string]struct {
+		text    string
+		prepare func(*testing.T, *sitetest.Stage)
+		at      event.Type // the context ends at this event; "" for never
+		code    event.Code
+		detail  string
+	}{
+		"no directory":           {"true", occupied("scripts"), "", event.CodeInternal, ""},
+		"no file":                {"true", occupied("scripts/a/script.sh/x"), "", event.CodeInternal, ""},
+		"no private directories": {"true", occupied("aside"), "", event.CodeInternal, ""},
+		"late":                   {"true", nil, event.CommandStarted, event.CodeDeadline, ""},
+		"late, at its check":     {"rm base", nil, event.VerifyEnded, event.CodeDeadline, ""},
+		"without its files":      {"mv \"$PWD\" \"$PWD.gone\"", nil, "", event.CodeCommit, "find the paths that the script changed: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := sitetest.New(t, map[string]string{"base": "0\n"})
+			ctx, cancel := context.WithCancelCause(t.Context())
+			emit := s.Options.Emit
+			s.Options.Emit = func(e event.Event) {
+				if emit(e); e.Type == c.at {
+					cancel(late)
+				}
+			}
+			j, at := s.Open(scripted(s, c.text, "test -e base"))
+			at.Diff.Tree = &change.Tracker{}
+			if c.prepare != nil {
+				c.prepare(t, s)
+			}
+			res, end := Script{Inspection: inspection.Of{Job: j, Site: at, Trials: trials.Results{}}, Options: &s.Options}.Try(ctx)
+			if end == nil || end.Code != c.code || !strings.HasPrefix(end.Detail, c.detail) || res.Done || res.Prompt != "" || len(s.Of(event.ScriptEnded)) > 0 {
+				t.Errorf("%+v, %+v", res, end)
+			}
+		})
+	}
+	s := sitetest.New(t, nil)
+	j, at := s.Open(scripted(s, "true"))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(late)
+	if _, end := (Script{Inspection: inspection.Of{Job: j, Site: at, Trials: trials.Results{}}, Options: &s.Options}).Try(ctx); end == nil || end.Code != event.CodeDeadline || at.Touched || len(s.Of(event.CommandStarted)) > 0 {
+		t.Errorf("before it starts: %+v", end)
+	}
+}
+
+// occupied makes a directory of the run's where a file of the script has to be, or a file where its directory has to be.
+func occupied(path string) func(*testing.T, *sitetest.Stage) {
+	return func(t *testing.T, s *sitetest.Stage) {
+		t.Helper()
+		at := filepath.Join(s.Options.Work, path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.WriteFile(at, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The account of the changes is that of the job.
+func TestTheHunksOfAScriptAreAccountedFor(t *testing.T) {
+	s := sitetest.New(t, map[string]string{"base": "0\n"})
+	spec := scripted(s, "echo 1 > one; echo 2 > base", "test -e one")
+	spec.Ablate = tasks.Ablate{Time: time.Minute, Jobs: 1, Unneeded: tasks.UnneededWarn}
+	if res, end, _, _ := tried(t, s, spec); end != nil || res.Hunks == nil || res.Hunks.Needed != 1 || res.Hunks.Unneeded != 1 {
+		t.Errorf("%+v, %+v", res.Hunks, end)
 	}
 }
 
