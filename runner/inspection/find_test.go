@@ -168,21 +168,51 @@ func TestAnInspectionThatCanNotBeDone(t *testing.T) {
 			change(&spec)
 			o := inspected(t, s, spec, "echo 1 > one")
 			ctx, cancel := context.WithCancelCause(t.Context())
-			cancel(event.EndCause{Code: event.CodeDeadline, Reason: "late"})
+			cancel(late)
 			if f, end := o.Faults(ctx, spec.Profile, 1); end == nil || end.Code != event.CodeDeadline || !f.None() {
 				t.Errorf("%+v", end)
 			}
 		})
 	}
-	s := sitetest.New(t, nil)
-	spec := s.Job()
-	spec.Commit = nil
-	o := inspected(t, s, spec, "true")
-	o.Job.Start.Onto.Commit = o.Site.Base
+	s := sitetest.New(t, map[string]string{"base": "0\n"})
+	spec := s.Job("test -e base")
+	accounting(tasks.UnneededWarn)(&spec)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(event.EndCause{Code: event.CodeDeadline, Reason: "late"})
-	if _, end := o.Faults(ctx, spec.Profile, 1); end == nil || end.Code != event.CodeDeadline {
-		t.Errorf("conflict markers: %+v", end)
+	emit := s.Options.Emit
+	s.Options.Emit = func(e event.Event) {
+		if emit(e); e.Type == event.AblationStarted {
+			cancel(late)
+		}
+	}
+	if f, end := inspected(t, s, spec, "echo 1 > one").Faults(ctx, spec.Profile, 1); end == nil || end.Code != event.CodeDeadline || f.Hunks != nil || len(s.Warnings()) > 0 {
+		t.Errorf("an account that was not completed: %+v, %s", end, s.Warnings())
+	}
+}
+
+// late is the cause of the end of a job in time.
+var late = event.EndCause{Code: event.CodeDeadline, Reason: "late"}
+
+// Changes are searched for only if a rule, a limit, a commit or a rebase needs them, and each of these, like verify, needs its context.
+func TestNothingIsSearchedForWithoutNeed(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(late)
+	for name, c := range map[string]struct {
+		lines  []string
+		change func(*Of)
+		ends   bool
+	}{
+		"no need":  {nil, func(*Of) {}, false},
+		"verify":   {[]string{"true"}, func(*Of) {}, true},
+		"a rebase": {nil, func(o *Of) { o.Job.Start.Onto.Commit = o.Site.Base }, true},
+	} {
+		s := sitetest.New(t, nil)
+		spec := s.Job(c.lines...)
+		spec.Commit = nil
+		o := inspected(t, s, spec, "true")
+		c.change(&o)
+		if f, end := o.Faults(ctx, permission.Profile{}, 1); !f.None() || (end != nil) != c.ends || end != nil && end.Code != event.CodeDeadline {
+			t.Errorf("%s: %+v", name, end)
+		}
 	}
 }
 
