@@ -17,6 +17,7 @@ import (
 
 	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/objectdb"
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/internal/gitops/store"
 	"github.com/millhand/millhand/internal/testing/gittest"
@@ -187,7 +188,7 @@ func TestWorktreesDuringGarbageCollection(t *testing.T) {
 	jobs.Wait()
 	stop()
 	s.Fsck()
-	if left, _ := filepath.Glob(filepath.Join(s.Root, ".git/objects", gitdir.TemporaryName+"*")); left != nil {
+	if left, _ := filepath.Glob(filepath.Join(s.Root, ".git/objects", objectdb.TempTree+"*")); left != nil {
 		t.Errorf("left over: %q", left)
 	}
 }

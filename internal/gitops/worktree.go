@@ -19,6 +19,7 @@ import (
 	"github.com/millhand/millhand/internal/files/pathtree"
 	"github.com/millhand/millhand/internal/files/sharedfile"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/objectdb"
 	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/gitops/store"
 	"github.com/millhand/millhand/internal/proc/failpoint"
@@ -168,12 +169,13 @@ func (w *worktrees) addByHand(ctx context.Context, dir, commit string, files *ch
 // fails for incomplete ones, and removes them. It belongs to the user of the worktree: git refuses one of
 // another user.
 func (w *worktrees) register(dir, commit string) (string, error) {
-	temporary, err := os.MkdirTemp(filepath.Join(w.git.Common, "objects"), gitdir.TemporaryName)
+	temporary, err := objectdb.MkdirTemp(filepath.Join(w.git.Common, "objects"))
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(temporary)
-	unnamed := filepath.Join(temporary, "worktree") // with the permissions of the user's umask
+	defer temporary.Close()
+	defer os.RemoveAll(temporary.Name())
+	unnamed := filepath.Join(temporary.Name(), "worktree") // with the permissions of the user's umask
 	if err := os.Mkdir(unnamed, 0o777); err != nil {
 		return "", err
 	}

@@ -21,16 +21,26 @@ func TestRemoveStale(t *testing.T) {
 		must(t, f.Close()) // as if its process had been killed
 		left[f.Name()] = false
 	}
-	for _, name := range []string{held.Name(), filepath.Join(pack, "tmp_pack_Xy12"), filepath.Join(objects, "tmp_obj_millhand")} {
+	tree, err := MkdirTemp(objects)
+	must(t, err)
+	defer tree.Close()
+	gone, err := MkdirTemp(objects)
+	must(t, err)
+	must(t, gone.Close())
+	must(t, os.Mkdir(filepath.Join(gone.Name(), "worktree"), 0o700))
+	removed := TempTreeName(objects)
+	must(t, os.Mkdir(removed, 0o700))
+	left[gone.Name()], left[removed] = false, false
+	for _, name := range []string{held.Name(), tree.Name(), filepath.Join(pack, "tmp_pack_Xy12"), filepath.Join(objects, "tmp_obj_millhand"), filepath.Join(objects, TempTree+"1")} {
 		left[name] = true // in use, and those of git and others
 	}
 	for name, stays := range left {
-		if stays && name != held.Name() {
+		if stays && name != held.Name() && name != tree.Name() {
 			must(t, os.WriteFile(name, nil, 0o644))
 		}
 	}
 	must(t, os.Symlink(held.Name(), filepath.Join(pack, TempPack+ours+"symlink")))
-	if n := RemoveStale(objects); n != 2 {
+	if n := RemoveStale(objects); n != 4 {
 		t.Errorf("%d files removed", n)
 	}
 	for name, stays := range left {
@@ -66,6 +76,13 @@ func TestRemoveStaleNeverRemovesAFileInUse(t *testing.T) {
 			t.Error(err)
 		}
 		must(t, f.Close())
+		dir, err := MkdirTemp(objects)
+		must(t, err)
+		if err := os.Mkdir(filepath.Join(dir.Name(), "worktree"), 0o700); err != nil {
+			t.Error(err)
+		}
+		must(t, os.RemoveAll(dir.Name()))
+		must(t, dir.Close())
 	}
 	close(stop)
 	removing.Wait()

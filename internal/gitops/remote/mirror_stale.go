@@ -9,6 +9,7 @@ import (
 
 	"github.com/millhand/millhand/internal/files/sharedfile"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/objectdb"
 )
 
 // staleAge is the age after which an unfinished file is assumed to be left by a
@@ -23,7 +24,7 @@ func removeStale(dir string, env gitdir.Env) {
 		return
 	}
 	unfinished, _ := filepath.Glob(filepath.Join(dir, "objects", "pack", "tmp_*")) // the pattern is valid
-	temporary, _ := filepath.Glob(filepath.Join(dir, "objects", gitdir.TemporaryName+"*"))
+	temporary, _ := filepath.Glob(filepath.Join(dir, "objects", objectdb.TempTree+"*"))
 	ofGit, _ := filepath.Glob(filepath.Join(dir, "objects", "pack", ".tmp-*"))
 	unfinished = slices.Concat(unfinished, temporary, ofGit, halfPacks(dir))
 	worktrees, _ := filepath.Glob(filepath.Join(dir, "worktrees", "*")) // the pattern is valid
