@@ -32,9 +32,6 @@ func (j *job) enqueue(ctx context.Context) (leave func(), end *ending.Stop) {
 	if ctx.Err() != nil {
 		return leave, ending.Of(ctx)
 	}
-	if err := j.run.broken(); err != nil { // others would see what the run does not report
-		return leave, unrecorded(err)
-	}
 	return leave, nil
 }
 

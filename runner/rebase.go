@@ -155,9 +155,6 @@ func landRebased(ctx context.Context, j *job, c *event.Commit) (failed string, e
 		return commands.Feedback(failed, j.opts.Dir), nil
 	}
 	j.Emit(event.Event{Type: event.Committed, Commit: c})
-	if err := j.run.broken(); err != nil {
-		return "", unrecorded(err)
-	}
 	d := &delivery.Delivery{Work: j.left(s), Made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
 	if end := d.Publish(ctx); end != nil {
 		return "", end

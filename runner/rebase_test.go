@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -155,7 +154,6 @@ func TestRebaseThatFails(t *testing.T) {
 		"a job that can't run": {start(func(at *preflight.Start) { at.Skip = &ending.Stop{Detail: "not fetched"} }), "not fetched", false},
 		"commits of others":    {start(func(at *preflight.Start) { at.Onto = preflight.Rebase{} }), "the branch of the job has another commit", false},
 		"a base that is lost":  {func(s *stage, _ *tasks.Plan) { s.loses("main^{tree}") }, "check out the commit", false},
-		"no record":            {func(s *stage, _ *tasks.Plan) { s.opts.Broken = func() error { return errors.New("no space left") } }, "events can't be recorded: no space left", true},
 		"a program is missing": {func(_ *stage, plan *tasks.Plan) { plan.Jobs[0].Setup = []string{"no-such-program-4711"} }, "no-such-program-4711", true},
 	} {
 		t.Run(name, func(t *testing.T) {

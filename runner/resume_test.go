@@ -83,22 +83,16 @@ func TestARunWithoutARecordFails(t *testing.T) {
 	}
 }
 
-// What can't be recorded is not pushed: the commit stays on its branch, for a resume.
-func TestARunWithoutARecordPushesNothing(t *testing.T) {
+// What was paid for is published although it can't be recorded: a commit for another repository is nowhere else, and the report,
+// for which space is reserved, has it.
+func TestARunWithoutARecordPublishesWhatWasPaid(t *testing.T) {
 	s := setUp(t)
 	url := s.remote()
 	s.opts.Equipment.OpenModel = plays(t, writes)
 	var broken error
 	s.opts.Broken = func() error { return broken }
 	s.when(func(e event.Event) bool { return e.Type == event.Committed }, func() { broken = errors.New("no space left") })
-	plan := &tasks.Plan{Jobs: s.pushing("a")}
-	exit := s.run(t.Context(), plan)
-	if at(t, url, "millhand/a") != "" || exit != event.ExitInternal || s.reason("a") != "events can't be recorded: no space left" {
-		t.Errorf("exit %d: %s", exit, s.reason("a"))
-	}
-	s.opts.Broken = nil
-	exit = s.continues(plan, s.past(), history.Order{Do: history.Start{}})
-	if hash := git(t, s.repo, "rev-parse", "millhand/a"); exit != event.ExitOK || at(t, url, "millhand/a") != hash {
-		t.Errorf("exit %d: %s; %s is at %q", exit, s.reason("a"), hash, at(t, url, "millhand/a"))
+	if exit := s.run(t.Context(), &tasks.Plan{Jobs: s.pushing("a")}); exit != event.ExitInternal || s.reason("a") != "" || at(t, url, "millhand/a") != git(t, s.repo, "rev-parse", "millhand/a") {
+		t.Errorf("exit %d: %s; the remote is at %q", exit, s.reason("a"), at(t, url, "millhand/a"))
 	}
 }

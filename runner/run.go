@@ -28,7 +28,7 @@ type Options struct {
 	site.Options
 	About About
 	// Broken returns an error if events can't be recorded. Then running jobs finish,
-	// because they are paid for, but publish nothing, and no others start. It may be nil.
+	// because they are paid for, and no others start. It may be nil.
 	Broken func() error
 	// Warnings are emitted at the start of the run.
 	Warnings  []string
@@ -387,7 +387,7 @@ func (r *run) skip(ctx context.Context, j tasks.Job, unwanted *ending.Stop) *end
 	case r.notStarted != nil:
 		return r.notStarted
 	case r.broken() != nil:
-		return unrecorded(r.broken())
+		return &ending.Stop{Code: event.CodeInternal, Detail: r.broken().Error()}
 	case unwanted != nil:
 		return unwanted
 	case r.opts.Preflight.Start(j.ID).Earlier.Hash != "":
@@ -419,11 +419,6 @@ func unpaid(ctx context.Context, err error) *ending.Stop {
 	if ctx.Err() != nil {
 		return stoppedBefore(ctx)
 	}
-	return &ending.Stop{Code: event.CodeInternal, Detail: err.Error()}
-}
-
-// unrecorded returns why a job is not started, or its commit not published, from the error of [run.broken].
-func unrecorded(err error) *ending.Stop {
 	return &ending.Stop{Code: event.CodeInternal, Detail: err.Error()}
 }
 
