@@ -44,9 +44,9 @@ func TestBulkOnFullDisks(t *testing.T) {
 				b.variant = moment
 				code := b.endedOnSmallDisk("r", room, fillVariable+"=../r "+moment)
 				b.checkProcesses()
-				kept := b.removeKept()
+				unsaved := b.removeUnsaved()
 				b.finish()
-				if n, which := b.repeated(kept...); n > bulkParallel {
+				if n, which := b.repeated(unsaved...); n > bulkParallel {
 					t.Errorf("%d requests were repeated: %q", n, which)
 				}
 				mu.Lock()
@@ -69,16 +69,16 @@ func (b *bulk) endedOnSmallDisk(dir string, free int, variables ...string) int {
 	return code
 }
 
-// keptWorkspace finds the jobs whose changes could be saved nowhere: such a job fails, its workspace stays, and is
+// unsavedWorkspace finds the jobs whose changes could be saved nowhere: such a job fails, its workspace stays, and is
 // named, and a resume starts it again.
-var keptWorkspace = regexp.MustCompile(`warning: (j\d+)-(\w+): the changes of the job could be saved neither as a patch nor as a commit: they are in (\S+)`)
+var unsavedWorkspace = regexp.MustCompile(`warning: (j\d+)-(\w+): the changes of the job could be saved neither as a patch nor as a commit: they are in (\S+)`)
 
-// removeKept removes the workspaces of such jobs, as a user does who has looked at them. It returns the jobs, as they are
+// removeUnsaved removes the workspaces of such jobs, as a user does who has looked at them. It returns the jobs, as they are
 // named in requests.
-func (b *bulk) removeKept() (jobs []string) {
+func (b *bulk) removeUnsaved() (jobs []string) {
 	b.t.Helper()
 	temporary := "" // directory of the run
-	for _, found := range keptWorkspace.FindAllStringSubmatch(b.out.String(), -1) {
+	for _, found := range unsavedWorkspace.FindAllStringSubmatch(b.out.String(), -1) {
 		dir := found[3]
 		if text, err := os.ReadFile(filepath.Join(dir, "work-"+found[1]+".txt")); err != nil || len(text) == 0 {
 			b.t.Errorf("job %s-%s: its work is %q in %s: %v", found[1], found[2], text, dir, err)
