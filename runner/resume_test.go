@@ -83,8 +83,8 @@ func TestARunWithoutARecordFails(t *testing.T) {
 	}
 }
 
-// What was paid for is published although it can't be recorded: a commit for another repository is nowhere else, and the report,
-// for which space is reserved, has it.
+// What was paid for is published although it can't be recorded: the commit of a job on a url repository is only pushed, and the
+// report, for which space is reserved, has it.
 func TestARunWithoutARecordPublishesWhatWasPaid(t *testing.T) {
 	s := setUp(t)
 	url := s.remote()

@@ -213,25 +213,31 @@ func TestDescribeHolder(t *testing.T) {
 	}
 }
 
-// A child between fork and exec has the file of its parent's lock open, also if that is killed.
-func TestALockIsTakenAfterTheChildrenOfItsHolder(t *testing.T) {
-	dir := t.TempDir()
+// signGone names a process that has ended as the holder of a lock.
+func signGone(t *testing.T, l *Lock) {
+	t.Helper()
 	gone := exec.CommandContext(t.Context(), "true")
 	if err := gone.Run(); err != nil {
-		t.Fatal(err)
-	}
-	lock, err := TakeLock(t.Context(), dir, "one", at(noon))
-	if err != nil {
 		t.Fatal(err)
 	}
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := fmt.Sprintf(`{"holder": "run one", "pid": %d, "host": %q}`, gone.Process.Pid, host)
-	if err := errors.Join(lock.file.Truncate(0), func() error { _, err := lock.file.WriteAt([]byte(text), 0); return err }()); err != nil {
+	text := fmt.Sprintf(`{"holder": "one that has ended", "pid": %d, "host": %q}`, gone.Process.Pid, host)
+	if err := os.WriteFile(l.file.Name(), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// A child between fork and exec has the file of its parent's lock open, also if that is killed.
+func TestALockIsTakenAfterTheChildrenOfItsHolder(t *testing.T) {
+	dir := t.TempDir()
+	lock, err := TakeLock(t.Context(), dir, "one", at(noon))
+	if err != nil {
+		t.Fatal(err)
+	}
+	signGone(t, lock)
 	if r := describeRun(dir, noon()); r.Killed() {
 		t.Errorf("a directory without the run of its lock: %+v", r)
 	}
@@ -278,17 +284,7 @@ func TestTheLockOfAPass(t *testing.T) {
 	if want := fmt.Sprintf("in use by a pass that follows the run (pid %d ", os.Getpid()); !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "--report-dir") {
 		t.Errorf("error %v, want %q", err, want)
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
-	gone := exec.CommandContext(t.Context(), "true")
-	if err := gone.Run(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, followFile), fmt.Appendf(nil, `{"holder": "a pass", "pid": %d, "host": %q}`, gone.Process.Pid, host), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	signGone(t, pass)
 	again, err := TakeFollowLock(t.Context(), dir, clock.Clock{Now: noon, Sleep: func(context.Context, time.Duration) error {
 		pass.leave()
 		return nil

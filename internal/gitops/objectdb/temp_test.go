@@ -31,7 +31,7 @@ func TestRemoveStale(t *testing.T) {
 	removed := TempTreeName(objects)
 	must(t, os.Mkdir(removed, 0o700))
 	left[gone.Name()], left[removed] = false, false
-	for _, name := range []string{held.Name(), tree.Name(), filepath.Join(pack, "tmp_pack_Xy12"), filepath.Join(objects, "tmp_obj_millhand"), filepath.Join(objects, TempTree+"1")} {
+	for _, name := range []string{held.Name(), tree.Name(), filepath.Join(pack, "tmp_pack_Xy12"), filepath.Join(objects, "tmp_obj_millhand")} {
 		left[name] = true // in use, and those of git and others
 	}
 	for name, stays := range left {
@@ -39,6 +39,9 @@ func TestRemoveStale(t *testing.T) {
 			must(t, os.WriteFile(name, nil, 0o644))
 		}
 	}
+	other := filepath.Join(objects, TempTree+"1")
+	must(t, os.Mkdir(other, 0o700))
+	left[other] = true
 	must(t, os.Symlink(held.Name(), filepath.Join(pack, TempPack+ours+"symlink")))
 	if n := RemoveStale(objects); n != 4 {
 		t.Errorf("%d files removed", n)

@@ -83,13 +83,15 @@ func (b *bulk) removeUnsaved() (jobs []string) {
 		if text, err := os.ReadFile(filepath.Join(dir, "work-"+found[1]+".txt")); err != nil || len(text) == 0 {
 			b.t.Errorf("job %s-%s: its work is %q in %s: %v", found[1], found[2], text, dir, err)
 		}
+		if found[2] == "shop" {
+			b.git("worktree", "remove", "--force", dir)
+		}
 		temporary = filepath.Dir(filepath.Dir(dir))
 		jobs = append(jobs, found[1]+" in "+found[2])
 	}
 	if err := os.RemoveAll(temporary); err != nil {
 		b.t.Error(err)
 	}
-	b.git("worktree", "prune")
 	return jobs
 }
 
