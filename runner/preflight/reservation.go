@@ -30,8 +30,8 @@ type reservations struct {
 }
 
 // openReservations locks the directory and reads it. Files of runs that were killed are
-// removed.
-func openReservations(ctx context.Context, dir string) (*reservations, error) {
+// removed. If one of the wanted branches is reserved, it waits in case that run was killed just now.
+func openReservations(ctx context.Context, dir string, wanted map[string]string) (*reservations, error) {
 	made, err := files.MakeOwn(dir, 0o700)
 	if err != nil {
 		return nil, err
@@ -41,9 +41,17 @@ func openReservations(ctx context.Context, dir string) (*reservations, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reservations{dir: dir, lock: lock, runs: map[string]string{}}
+	r := &reservations{dir: dir, lock: lock}
 	if err = filelock.Wait(ctx, lock, filelock.Exclusive); err == nil {
-		err = r.read()
+		err = filelock.AfterOrphans(ctx, func() (bool, error) {
+			err := r.read()
+			for _, d := range wanted {
+				if r.runs[d] != "" {
+					return false, err
+				}
+			}
+			return true, err
+		})
 	}
 	if err != nil {
 		lock.Close()
@@ -55,6 +63,7 @@ func openReservations(ctx context.Context, dir string) (*reservations, error) {
 func (r *reservations) close() { r.lock.Close() }
 
 func (r *reservations) read() error {
+	r.runs = map[string]string{}
 	files, err := filepath.Glob(filepath.Join(r.dir, "*.branches"))
 	if err != nil {
 		return err
@@ -115,7 +124,13 @@ func (p *checker) reserve(ctx context.Context, ready *Result) (refused []error) 
 	if p.Reserve == "" {
 		return nil
 	}
-	r, err := openReservations(ctx, p.Reserve)
+	wanted := map[string]string{}
+	for _, j := range p.plan.Jobs {
+		if s := ready.Starts[j.ID]; s.branch != "" && s.Skip == nil {
+			wanted[j.ID] = digest(s.branch)
+		}
+	}
+	r, err := openReservations(ctx, p.Reserve, wanted)
 	if err != nil {
 		p.warn(unreserved(err))
 		return nil
@@ -123,16 +138,17 @@ func (p *checker) reserve(ctx context.Context, ready *Result) (refused []error) 
 	defer r.close()
 	var digests []string
 	for _, j := range p.plan.Jobs {
-		s := ready.Starts[j.ID]
-		if s.branch == "" || s.Skip != nil {
+		branch, ok := wanted[j.ID]
+		if !ok {
 			continue
 		}
-		other := r.runs[digest(s.branch)]
+		other := r.runs[branch]
 		what := fmt.Sprintf("branch %s is reserved by run %s, which is in progress", j.Commit.Branch, other)
 		switch {
 		case other == "":
-			digests = append(digests, digest(s.branch))
+			digests = append(digests, branch)
 		case j.Commit.IfExists == tasks.SkipIfExists:
+			s := ready.Starts[j.ID]
 			s.Skip = &ending.Stop{Code: event.CodeBranchExists, Detail: what}
 			ready.Starts[j.ID] = s
 		default:

@@ -60,3 +60,21 @@ func Wait(ctx context.Context, f *os.File, mode Mode) error {
 		}
 	}
 }
+
+// orphanWait is how long the locks of a killed process can outlive it: a child that it has just started has its
+// files open until it executes its program.
+const orphanWait = 500 * time.Millisecond
+
+// AfterOrphans repeats a look at locks that don't name their processes until it finds them free, and long enough
+// for the last children of killed processes.
+func AfterOrphans(ctx context.Context, look func() (free bool, err error)) error {
+	const pause = orphanWait / 20
+	for waited := time.Duration(0); ; waited += pause {
+		if free, err := look(); free || err != nil || waited >= orphanWait {
+			return err
+		}
+		if err := clock.Wait(ctx, pause); err != nil {
+			return err
+		}
+	}
+}

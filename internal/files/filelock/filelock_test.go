@@ -81,3 +81,37 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+func TestAfterOrphansLooksUntilLocksAreFree(t *testing.T) {
+	t.Parallel()
+	failed := errors.New("failed")
+	for name, c := range map[string]struct {
+		free int // the look that finds them free
+		err  error
+		want int
+	}{
+		"free":           {free: 1, want: 1},
+		"free in time":   {free: 3, want: 3},
+		"free too late":  {free: 100, want: 21},
+		"an early error": {free: 100, err: failed, want: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				looks := 0
+				err := AfterOrphans(t.Context(), func() (bool, error) {
+					looks++
+					return looks == c.free, c.err
+				})
+				if looks != c.want || !errors.Is(err, c.err) {
+					t.Errorf("%d looks, %v", looks, err)
+				}
+			})
+		})
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := AfterOrphans(ctx, func() (bool, error) { return false, nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("a canceled context: %v", err)
+	}
+}

@@ -63,13 +63,16 @@ func Reserve(ctx context.Context, dir string, day time.Time, run string, limit, 
 	if err := filelock.Wait(ctx, lock, filelock.Exclusive); err != nil {
 		return nil, err
 	}
-	used, err := used(dir)
-	if err != nil {
+	var spent money.USD
+	if err := filelock.AfterOrphans(ctx, func() (bool, error) {
+		spent, err = used(dir)
+		return spent < limit, err
+	}); err != nil {
 		return nil, err
 	}
-	r := &Reservation{Limit: limit.Sub(used)}
+	r := &Reservation{Limit: limit.Sub(spent)}
 	if r.Limit <= 0 {
-		return nil, &Exceeded{Limit: limit, Used: used}
+		return nil, &Exceeded{Limit: limit, Used: spent}
 	}
 	if most > 0 {
 		r.Limit = min(r.Limit, most)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/millhand/millhand/internal/money"
@@ -51,6 +52,18 @@ func TestRunsShareADay(t *testing.T) {
 	if r := reserved(t, dir, noon.Add(24*time.Hour), "first", 10*money.Dollar, 0); r.Limit != 10*money.Dollar {
 		t.Errorf("reserved $%v on another day", r.Limit)
 	}
+}
+
+// A child that a killed run has just started holds its lock for a moment.
+func TestARunWaitsForTheOrphansOfOneThatWasKilled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		killed := reserved(t, dir, noon, "killed", money.Dollar, 0)
+		time.AfterFunc(100*time.Millisecond, func() { killed.file.Close() })
+		if next := reserved(t, dir, noon, "next", money.Dollar, 0); next.Limit != money.Dollar {
+			t.Errorf("reserved $%v", next.Limit)
+		}
+	})
 }
 
 func TestAnInvalidRecordStopsRuns(t *testing.T) {
