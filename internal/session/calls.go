@@ -24,7 +24,7 @@ const (
 // from those after it.
 func (s *Session) runCalls(ctx context.Context, turn int, calls []model.ToolCall) []journal.Message {
 	for _, c := range calls {
-		s.emitCall(event.Call{ID: c.ID, Turn: turn, Tool: c.Name, Input: rawInput(c.Input), Status: event.CallPending, StartedAt: s.cfg.Now()})
+		s.events.pending(turn, c)
 	}
 	s.cfg.Env.Untrusted.Turn = turn
 	results := make([]journal.Message, len(calls))
@@ -85,7 +85,7 @@ func (s *Session) Fetch(ctx context.Context, c tools.Call) tools.Outcome {
 // runOwnCall runs a call that the model did not make itself.
 func (s *Session) runOwnCall(ctx context.Context, turn int, c tools.Call) tools.Outcome {
 	call := model.ToolCall(c)
-	s.emitCall(event.Call{ID: c.ID, Turn: turn, Tool: c.Name, Input: rawInput(c.Input), Status: event.CallPending, StartedAt: s.cfg.Now()})
+	s.events.pending(turn, call)
 	out, _ := s.record(ctx, turn, 0, call)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +102,7 @@ func (s *Session) record(ctx context.Context, turn, index int, c model.ToolCall)
 	out = s.dispatch(ctx, index, c, func(title string) {
 		running := record
 		running.Status, running.Title = event.CallRunning, title
-		s.emitCall(running)
+		s.events.call(running)
 	})
 	if out.Input != "" {
 		record.InputGiven, record.Input = record.Input, rawInput(out.Input)
@@ -114,7 +114,7 @@ func (s *Session) record(ctx context.Context, turn, index int, c model.ToolCall)
 	if d := out.Decision; d != nil {
 		record.Decision = &event.Decision{Effect: d.Effect.String(), Rule: d.Rule, Source: d.Source}
 	}
-	s.emitCall(record)
+	s.events.call(record)
 	if finished := s.cfg.Hooks.Finished; finished != nil {
 		finished(ctx, record, out.Text())
 	}
@@ -167,10 +167,6 @@ func (s *Session) count(results []journal.Message) {
 			s.failures = 0
 		}
 	}
-}
-
-func (s *Session) emitCall(c event.Call) {
-	s.emit(event.Event{Type: event.CallUpdated, Call: &c})
 }
 
 // rawInput returns the arguments of a call for its record: unchanged if they are

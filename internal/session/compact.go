@@ -49,7 +49,7 @@ func (s *Session) compact(ctx context.Context, room int64, why string) (called b
 	}
 	s.talk.replace(first, cut, handover+strings.TrimSpace(text)+"\n</summary>", s.Turn())
 	compaction.Turn, compaction.After = s.Turn(), s.talk.estimate()
-	s.emit(event.Event{Type: event.Compacted, Compaction: compaction})
+	s.events.emit(event.Event{Type: event.Compacted, Compaction: compaction})
 	return true, nil
 }
 
@@ -71,6 +71,6 @@ func (s *Session) summary(ctx context.Context, messages []model.Message, room in
 	if end != nil {
 		return "", end
 	}
-	s.emit(turnEnded(&ended))
+	s.events.turnEnded(&ended)
 	return resp.Text, nil
 }

@@ -109,7 +109,7 @@ func (s *Session) summarize(ctx context.Context, end End) End {
 	if failed != nil {
 		return end
 	}
-	defer s.emit(turnEnded(&ended))
+	defer s.events.turnEnded(&ended)
 	if end.Text = resp.Text; resp.Text != "" {
 		s.talk.add(journal.Message{Turn: ended.Number, Message: model.Message{Role: model.Assistant, Text: resp.Text}})
 	}

@@ -37,10 +37,10 @@ func (c Config) room() int64 {
 // made.
 func (s *Session) makeRoom(ctx context.Context) (called bool, end *End) {
 	room := s.cfg.room()
-	if s.cfg.Window == 0 || s.talk.estimate() < room || s.emitPrune(s.talk.prune(room)) {
+	if s.cfg.Window == 0 || s.talk.estimate() < room || s.events.pruned(s.talk.prune(room)) {
 		return false, nil
 	}
-	if s.emitPrune(s.talk.shortenResults(room)) && s.talk.estimate() < room {
+	if s.events.pruned(s.talk.shortenResults(room)) && s.talk.estimate() < room {
 		return false, nil
 	}
 	return s.compact(ctx, room, event.WindowFull)
@@ -64,17 +64,9 @@ func (s *Session) refused(ctx context.Context, end *End) *End {
 	if names == nil {
 		return end
 	}
-	s.emit(event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: fmt.Sprintf(
-		"the provider refused a request, which is repeated without its attachments (%s): %s", textcut.Head(strings.Join(names, ", "), 200, "..."), end.Reason)}})
+	s.events.warn(fmt.Sprintf(
+		"the provider refused a request, which is repeated without its attachments (%s): %s", textcut.Head(strings.Join(names, ", "), 200, "..."), end.Reason))
 	return nil
-}
-
-// emitPrune reports whether results were removed or shortened, and emits it.
-func (s *Session) emitPrune(done *event.Prune) bool {
-	if done != nil {
-		s.emit(event.Event{Type: event.Pruned, Prune: done})
-	}
-	return done != nil
 }
 
 // shortenRejected shortens a conversation that the provider rejected as too long.
@@ -84,7 +76,7 @@ func (s *Session) shortenRejected(ctx context.Context) (shortened bool, failed *
 	if s.cfg.Window > 0 {
 		room = min(room, s.cfg.room())
 	}
-	shortened = s.emitPrune(s.talk.shortenResults(room))
+	shortened = s.events.pruned(s.talk.shortenResults(room))
 	called, failed := s.compact(ctx, room, event.WindowRefused)
 	return called || shortened, failed
 }

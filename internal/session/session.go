@@ -91,6 +91,7 @@ func (e End) outcome() string {
 // be called.
 type Session struct {
 	cfg      Config
+	events   events
 	talk     conversation
 	head     head
 	failures int // failed calls since the last completed one
@@ -120,7 +121,7 @@ type head struct {
 
 // New returns a session. It sends nothing before Run.
 func New(cfg Config) *Session {
-	s := &Session{cfg: cfg, talk: conversation{journal: cfg.Journal}, head: head{system: cfg.System}}
+	s := &Session{cfg: cfg, events: events{job: cfg.Job, session: cfg.ID, now: cfg.Now, to: cfg.Emit}, talk: conversation{journal: cfg.Journal}, head: head{system: cfg.System}}
 	if s.cfg.Budget == nil {
 		s.cfg.Budget = money.NewBudget("", 0, s.cfg.Now, nil)
 	}
@@ -192,7 +193,7 @@ func (s *Session) Close(end End) {
 	if s.started {
 		info := s.info()
 		info.End, info.Reason, info.FinalText = end.outcome(), end.Reason, end.Text
-		s.emit(event.Event{Type: event.SessionEnded, SessionInfo: info})
+		s.events.emit(event.Event{Type: event.SessionEnded, SessionInfo: info})
 	}
 }
 
@@ -207,7 +208,7 @@ func (s *Session) start() {
 		if len(s.talk.messages) == 0 { // otherwise an earlier process has started it
 			s.cfg.Journal.Session(describe(s.cfg, s.head.specs))
 		}
-		s.emit(event.Event{Type: event.SessionStarted, SessionInfo: s.info()})
+		s.events.emit(event.Event{Type: event.SessionStarted, SessionInfo: s.info()})
 	}
 }
 
@@ -233,11 +234,6 @@ func (s *Session) delta(d model.Delta) {
 	case d.Kind == model.ReasoningDelta && to.reasoning.Len() < maxReceived:
 		to.reasoning.WriteString(d.Text)
 	case d.Kind == model.CallDelta:
-		s.emitCall(event.Call{ID: d.Call, Turn: s.Turn(), Tool: d.Text, Status: event.CallPending, StartedAt: s.cfg.Now()})
+		s.events.call(event.Call{ID: d.Call, Turn: s.Turn(), Tool: d.Text, Status: event.CallPending, StartedAt: s.cfg.Now()})
 	}
-}
-
-func (s *Session) emit(e event.Event) {
-	e.Job, e.Session = s.cfg.Job, s.cfg.ID
-	s.cfg.Emit(e)
 }

@@ -20,7 +20,7 @@ func (s *Session) turn(ctx context.Context) *End {
 	if r := s.resumed; r != nil {
 		s.resumed = nil
 		if !r.emitted {
-			defer s.emit(turnEnded(&r.ended))
+			defer s.events.turnEnded(&r.ended)
 		}
 		return s.handle(ctx, r.response, r.ended.Number)
 	}
@@ -40,7 +40,7 @@ func (s *Session) turn(ctx context.Context) *End {
 		return s.refused(ctx, end)
 	}
 	s.tooLong = false
-	defer s.emit(turnEnded(&ended))
+	defer s.events.turnEnded(&ended)
 	if resp.Finish == model.FinishFilter {
 		resp.Calls = nil // may be incomplete, and would have no results
 	}
@@ -75,9 +75,6 @@ func (s *Session) handle(ctx context.Context, resp model.Response, turn int) *En
 	s.turns.endTurn(ctx, s.cfg, journal.Turn{Number: turn, After: s.talk.messages[len(s.talk.messages)-1].ID}, resp.Calls)
 	return end
 }
-
-// turnEnded returns the event of the end of a turn.
-func turnEnded(ended *event.Turn) event.Event { return event.Event{Type: event.TurnEnded, Turn: ended} }
 
 // need is the most that a request can use.
 type need struct {
@@ -127,11 +124,11 @@ func (s *Session) ask(ctx context.Context, req model.Request, n need) (resp mode
 	s.totals.Turns++
 	s.mu.Unlock()
 	turn := s.Turn()
-	s.emit(event.Event{Type: event.TurnStarted, Turn: &event.Turn{Number: turn, Request: asked(s.cfg.Budget, n.request), Reserved: reservation.Amount()}})
+	s.events.emit(event.Event{Type: event.TurnStarted, Turn: &event.Turn{Number: turn, Request: asked(s.cfg.Budget, n.request), Reserved: reservation.Amount()}})
 	began := s.cfg.Now()
 	s.received = received{}
 	failpoint.Hit(failpoint.RequestBefore, "")
-	resp, err := s.cfg.Model.Stream(ctx, s.head.door.request(req, s.emit), s.delta)
+	resp, err := s.cfg.Model.Stream(ctx, s.head.door.request(req, s.events.emit), s.delta)
 	failpoint.Hit(failpoint.RequestAfter, "")
 	ended = event.Turn{Number: turn, ElapsedMS: s.cfg.Now().Sub(began).Milliseconds()}
 	if err != nil {
@@ -139,18 +136,14 @@ func (s *Session) ask(ctx context.Context, req model.Request, n need) (resp mode
 	}
 	s.account(resp, &ended)
 	if err != nil {
-		if text := (event.Text{Turn: turn, Text: s.received.text.String(), Reasoning: s.received.reasoning.String(), Interrupted: true}); text.Text != "" || text.Reasoning != "" {
-			s.emit(event.Event{Type: event.ModelText, Text: &text})
-		}
-		s.emit(turnEnded(&ended))
+		s.events.text(event.Text{Turn: turn, Text: s.received.text.String(), Reasoning: s.received.reasoning.String(), Interrupted: true})
+		s.events.turnEnded(&ended)
 		return resp, ended, requestFailed(ctx, err)
 	}
 	if resp.Note != "" {
-		s.emit(event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: textcut.OneLine(s.cfg.ModelName) + ": " + resp.Note}})
+		s.events.warn(textcut.OneLine(s.cfg.ModelName) + ": " + resp.Note)
 	}
-	if resp.Text != "" || resp.Reasoning != "" {
-		s.emit(event.Event{Type: event.ModelText, Text: &event.Text{Turn: turn, Text: resp.Text, Reasoning: resp.Reasoning}})
-	}
+	s.events.text(event.Text{Turn: turn, Text: resp.Text, Reasoning: resp.Reasoning})
 	return resp, ended, nil
 }
 
