@@ -100,7 +100,7 @@ func (m *Set) Logins() []Login {
 	var list []Login
 	for _, c := range m.named() {
 		prefix, _, _ := strings.Cut(c.id, "/")
-		if _, kind, err := m.endpoint(c.id); err != nil || !m.access().logsIn(kind, m.Plan.Providers[prefix]) {
+		if _, kind, err := endpoint(m.Plan, c.id); err != nil || !m.access().logsIn(kind, m.Plan.Providers[prefix]) {
 			continue
 		}
 		_, err := m.open(c.id, c.name, session{})

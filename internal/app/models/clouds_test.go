@@ -189,12 +189,12 @@ func TestPricesOfClouds(t *testing.T) {
 		"bedrock/arn:aws:bedrock:eu-west-1:123456789012:inference-profile/eu.anthropic.claude-haiku-4-5-20251001-v1:0":     11 * money.Dollar / 10,
 	} {
 		m := newSet(&tasks.Plan{}, nil)
-		p, known := m.price(name, name)
+		p, known := m.costs().price(name, name)
 		if !known {
 			t.Errorf("%s: unknown", name)
 			continue
 		}
-		if got, ok := m.cost(name, p, usage); !ok || got != want {
+		if got, ok := m.costs().cost(name, p, usage); !ok || got != want {
 			t.Errorf("%s: %v, %v, want %v", name, got, ok, want)
 		}
 		if most := m.quotes([]tasks.Model{{ID: name, Name: name}}).Most(usage, m.now()); most != want {
@@ -202,11 +202,11 @@ func TestPricesOfClouds(t *testing.T) {
 		}
 	}
 	global := newSet(&tasks.Plan{}, map[string]string{"CLOUD_ML_REGION": "global"})
-	p, _ := global.price("vertex/claude-sonnet-4-6", "")
-	if got, _ := global.cost("vertex/claude-sonnet-4-6", p, usage); got != 3*money.Dollar {
+	p, _ := global.costs().price("vertex/claude-sonnet-4-6", "")
+	if got, _ := global.costs().cost("vertex/claude-sonnet-4-6", p, usage); got != 3*money.Dollar {
 		t.Errorf("everywhere: %v", got)
 	}
-	if _, known := newSet(&tasks.Plan{}, nil).price("bedrock/amazon.nova-pro-v1:0", ""); known {
+	if _, known := newSet(&tasks.Plan{}, nil).costs().price("bedrock/amazon.nova-pro-v1:0", ""); known {
 		t.Error("a model of another maker has a price")
 	}
 }

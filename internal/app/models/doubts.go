@@ -24,10 +24,10 @@ func (m *Set) doubts() []string {
 	var list []string
 	capped := false
 	for _, c := range m.named() {
-		if _, fixed := m.Plan.Prices[c.name]; fixed || !c.capped || m.free(c.id) {
+		if _, fixed := m.Plan.Prices[c.name]; fixed || !c.capped || m.costs().free(c.id) {
 			continue
 		}
-		known := m.known(c.id)
+		known := m.costs().known(c.id)
 		if len(known.Possible(m.now())) == 0 {
 			continue
 		}

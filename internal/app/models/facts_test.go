@@ -56,8 +56,8 @@ func TestModelsOfOwnProviders(t *testing.T) {
 	} {
 		s := newSet(plan, env)
 		got := ""
-		if p, ok := s.price(tt.model, tt.model); ok {
-			usd, _ := s.cost(tt.model, p, tt.usage)
+		if p, ok := s.costs().price(tt.model, tt.model); ok {
+			usd, _ := s.costs().cost(tt.model, p, tt.usage)
 			got = usd.String()
 		}
 		if got != tt.cost {
@@ -69,7 +69,7 @@ func TestModelsOfOwnProviders(t *testing.T) {
 	}
 	// An operator's budget does not believe the kind of an endpoint.
 	plan.Policies = policy.Set{{Name: "policy.yaml", Rules: []policy.Rule{{Key: policy.Budget, Source: "policy.yaml:1"}}}}
-	if _, ok := newSet(plan, env).price("gpu/llama3", "gpu/llama3"); ok {
+	if _, ok := newSet(plan, env).costs().price("gpu/llama3", "gpu/llama3"); ok {
 		t.Error("a manifest has made an endpoint free")
 	}
 }
@@ -99,10 +99,10 @@ func TestPricesOfTerms(t *testing.T) {
 		{"priority", "0.3", "0.3", map[string]money.Price{id: {Rates: money.Rates{Input: 3 * money.Dollar}}}},
 	} {
 		s := newSet(&tasks.Plan{Prices: tt.written}, nil)
-		price, _ := s.price(id, id)
+		price, _ := s.costs().price(id, id)
 		usage := usage
 		usage.Terms = tt.terms
-		usd, ok := s.cost(id, price, usage)
+		usd, ok := s.costs().cost(id, price, usage)
 		if next := s.quotes([]tasks.Model{{ID: id, Name: id}}).Most(money.Usage{Input: 1e5}, s.now()); !ok || usd.String() != tt.cost || next.String() != tt.next {
 			t.Errorf("%q costs %s, and then %s is reserved", tt.terms, usd, next)
 		}
@@ -124,9 +124,9 @@ func TestPricesOfRegionsAndSearches(t *testing.T) {
 		{"https://us.api.openai.com.example", "", 0, "0.5", "0.5"},
 	} {
 		s := newSet(&tasks.Plan{}, map[string]string{"OPENAI_BASE_URL": tt.base})
-		price, _ := s.price(id, id)
+		price, _ := s.costs().price(id, id)
 		quotes := s.quotes([]tasks.Model{{ID: id, Name: id}})
-		usd, ok := s.cost(id, price, money.Usage{Input: 1e5, Terms: tt.terms, Searches: tt.searches})
+		usd, ok := s.costs().cost(id, price, money.Usage{Input: 1e5, Terms: tt.terms, Searches: tt.searches})
 		if most := quotes.Most(money.Usage{Input: 1e5}, s.now()); !ok || usd.String() != tt.cost || most.String() != tt.next {
 			t.Errorf("%+v: costs %s, and then %s is reserved", tt, usd, most)
 		}

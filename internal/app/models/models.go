@@ -25,7 +25,6 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/model"
-	"github.com/millhand/millhand/internal/model/kinds"
 	"github.com/millhand/millhand/internal/model/opened"
 	"github.com/millhand/millhand/internal/model/provider"
 	"github.com/millhand/millhand/internal/model/replay"
@@ -61,8 +60,7 @@ type Set struct {
 	replays  map[string]*replay.Recording
 	recorder *model.Recorder // nil for no recording
 
-	// surcharges are those of providers so far, by model.
-	surcharges map[string]*money.Surcharge
+	surcharges surcharges
 }
 
 // wired is an open wire with its account.
@@ -86,9 +84,11 @@ func Of(w world.World, plan *tasks.Plan) *Set {
 func New(plan *tasks.Plan, getenv func(string) string, now func() time.Time, proxy func(*http.Request) (*url.URL, error), table *prices.Table) *Set {
 	return &Set{
 		Accounts: newAccounts(model.DefaultLimitPolicy(now), nil), Plan: plan, getenv: getenv, now: now, proxy: proxy, table: table, canon: model.NewCanon(nil, nil),
-		scripts: map[string]*script.Script{}, children: map[scriptedChild]int{}, wires: map[string]wired{}, surcharges: map[string]*money.Surcharge{}, replays: map[string]*replay.Recording{},
+		scripts: map[string]*script.Script{}, children: map[scriptedChild]int{}, wires: map[string]wired{}, replays: map[string]*replay.Recording{},
 	}
 }
+
+func (m *Set) costs() costs { return costs{m.Plan, m.getenv, m.now, m.table, &m.surcharges} }
 
 // MayRecord returns an error if a recording already has one of the plan's jobs: a
 // recording with two runs of a job can't be replayed. Other jobs can be added to it.
@@ -198,7 +198,7 @@ func (m *Set) refused() (errs []error) {
 			continue
 		}
 		for _, of := range append([]tasks.Model{{ID: j.Model, Name: j.ModelName}}, j.Fallback...) {
-			_, kind, err := m.endpoint(of.ID)
+			_, kind, err := endpoint(m.Plan, of.ID)
 			if err != nil {
 				continue // a script, or reported
 			}
@@ -215,7 +215,7 @@ func (m *Set) refused() (errs []error) {
 func (m *Set) Unpriced() error {
 	var errs []error
 	for _, c := range m.named() {
-		if _, ok := m.price(c.id, c.name); !ok && c.capped && !m.Plan.AllowUnknownPrice && !recorded(c.id) {
+		if _, ok := m.costs().price(c.id, c.name); !ok && c.capped && !m.Plan.AllowUnknownPrice && !recorded(c.id) {
 			instead := ":"
 			if meant := m.suggestion(c.id); meant != "" { // the advice alone would lead to requests that the provider refuses
 				instead = meant + " Otherwise"
@@ -230,7 +230,7 @@ func (m *Set) Unpriced() error {
 func (m *Set) Warnings() []string {
 	list := m.unsent()
 	for _, c := range m.named() {
-		if _, ok := m.price(c.id, c.name); !ok && !recorded(c.id) {
+		if _, ok := m.costs().price(c.id, c.name); !ok && !recorded(c.id) {
 			list = append(list, fmt.Sprintf("the price of %s is unknown: its cost is reported as null%s", c.name, m.suggestion(c.id)))
 		}
 	}
@@ -242,7 +242,7 @@ func (m *Set) Warnings() []string {
 func (m *Set) Notes() []string {
 	var list []string
 	for _, c := range m.named() {
-		if _, ok := m.price(c.id, c.name); ok {
+		if _, ok := m.costs().price(c.id, c.name); ok {
 			continue
 		}
 		if meant := m.suggestion(c.id); meant != "" {
@@ -315,11 +315,11 @@ func (m *Set) Open(j tasks.Job, child string, on opened.Notices) (opened.Convers
 func (m *Set) quotes(chain []tasks.Model) money.Quotes {
 	var all money.Quotes
 	for _, of := range chain {
-		p, ok := m.price(of.ID, of.Name)
+		p, ok := m.costs().price(of.ID, of.Name)
 		if !ok || scripted(of.ID) {
 			return nil
 		}
-		all = append(all, money.Quote{Schedule: p.Schedule, Surcharge: m.surcharge(of.ID)})
+		all = append(all, money.Quote{Schedule: p.Schedule, Surcharge: m.costs().surcharge(of.ID)})
 	}
 	return all
 }
@@ -357,8 +357,8 @@ func (m *Set) wrapped(of tasks.Model, s session, more bool) (opened.Conversation
 	if l != nil {
 		c.Model = model.Gated(model.Limited(c.Model, l, nil), g, s.outage(of.Name, wait))
 	}
-	if price, _ := m.price(of.ID, of.Name); !recorded(of.ID) {
-		c.Model = model.Priced(c.Model, func(u money.Usage) (money.USD, bool) { return m.cost(of.ID, price, u) })
+	if price, _ := m.costs().price(of.ID, of.Name); !recorded(of.ID) {
+		c.Model = model.Priced(c.Model, func(u money.Usage) (money.USD, bool) { return m.costs().cost(of.ID, price, u) })
 	}
 	if l != nil {
 		policy := model.DefaultRetryPolicy()
@@ -401,37 +401,15 @@ func (m *Set) open(id, written string, s session) (opened.Conversation, error) {
 	return opened.Conversation{Model: m.wires[id].model, As: id}, nil
 }
 
-// endpoint returns how the model with an id is called, without its key and the base URL of
-// the environment.
-func (m *Set) endpoint(id string) (provider.Config, provider.Kind, error) {
-	prefix, bare, _ := strings.Cut(id, "/")
-	own := m.Plan.Providers[prefix]
-	kindName := prefix
-	if own.Kind != "" {
-		kindName = kinds.OfEndpoint(own.Kind)
-	}
-	var api provider.API
-	if k, _ := kinds.Lookup(prefix); k.Deployed && (own.Kind == string(provider.ChatAPI) || own.Kind == string(provider.ResponsesAPI)) {
-		kindName, api = prefix, provider.API(own.Kind)
-	}
-	kind, ok := provider.Lookup(kindName)
-	if !ok {
-		return provider.Config{}, kind, fmt.Errorf("the provider %s is not supported yet", prefix)
-	}
-	return provider.Config{
-		Kind: kindName, API: api, BaseURL: own.BaseURL, Model: bare, Like: own.Models[bare].Like, Header: own.Headers, Query: own.Query, Now: m.now, Proxy: m.proxy,
-		UserAgent: m.UserAgent, HeaderTimeout: own.Timeouts.Header, IdleTimeout: own.Timeouts.Idle, TotalTimeout: own.Timeouts.Total,
-	}, kind, nil
-}
-
 // openWire opens the wire to a provider's model.
 func (m *Set) openWire(id, written string) (wired, error) {
 	prefix, _, _ := strings.Cut(id, "/")
 	own, defined := m.Plan.Providers[prefix]
-	conf, kind, err := m.endpoint(id)
+	conf, kind, err := endpoint(m.Plan, id)
 	if err != nil {
 		return wired{}, err
 	}
+	conf.Now, conf.Proxy, conf.UserAgent = m.now, m.proxy, m.UserAgent
 	conf.MaxOutput, conf.HTTPClient = m.Facts(id).MaxOutput, m.Accounts.client
 	if conf.BaseURL == "" {
 		_, conf.BaseURL = m.getenv.first(kind.BaseEnv)

@@ -17,15 +17,15 @@ func (m *Set) MaxCost(j tasks.Job) *money.USD {
 			chain = append(chain, *a.Model)
 		}
 	}
-	costs := false
+	paid := false
 	for _, of := range chain {
-		p, ok := m.price(of.ID, of.Name)
+		p, ok := m.costs().price(of.ID, of.Name)
 		if !ok && !recorded(of.ID) {
 			return nil
 		}
-		costs = costs || !ok || slices.ContainsFunc(p.Possible(m.now()), money.Price.Positive)
+		paid = paid || !ok || slices.ContainsFunc(p.Possible(m.now()), money.Price.Positive)
 	}
-	if !costs {
+	if !paid {
 		return new(money.USD)
 	}
 	return minUSD(some(j.Limits.CostUSD), some(m.Plan.Budget.CostUSD))

@@ -28,7 +28,7 @@ func (m *Set) Requires(j tasks.Job) [][]string {
 
 // required returns the variables without which openWire fails.
 func (m *Set) required(id string) [][]string {
-	conf, kind, err := m.endpoint(id)
+	conf, kind, err := endpoint(m.Plan, id)
 	if err != nil { // a script, a recording, or a provider that is not supported
 		return nil
 	}

@@ -33,7 +33,7 @@ func (m *Set) unsent() []string {
 }
 
 func (m *Set) unsentOf(of tasks.Model, s tasks.Sampling) (list []string) {
-	conf, kind, err := m.endpoint(of.ID)
+	conf, kind, err := endpoint(m.Plan, of.ID)
 	if err != nil { // a script or a recording
 		return nil
 	}
