@@ -36,8 +36,7 @@ type job struct {
 	comment                *Comment
 	requests               requests
 	sessions               []*session // in the order of their first event
-	calls                  []*call    // in the order of their first event
-	open                   map[callKey]*call
+	calls                  calls
 	changed                []Fallback
 	environment            environment
 	hunks                  *event.Hunks // of the last ablation; nil for none
@@ -77,20 +76,6 @@ type turn struct {
 	end     event.Turn // zero until it ends
 }
 
-// call is the last state of a call, with its session.
-type call struct {
-	session *session
-	turn    *turn
-	index   int // in the calls of the turn, from 0
-	event.Call
-}
-
-type callKey struct {
-	session string
-	turn    int
-	id      string
-}
-
 // add adds an event, of which the first starts the job: also without its payload, which the first pass of a merge removes.
 func (j *job) add(e event.Event, take func(*job, event.Event), starts int) {
 	j.in.run = starts
@@ -114,9 +99,7 @@ func (j *job) takeEnd(e event.Event) {
 	end := *e.JobEnd
 	end.Output, end.CostUSD = value(end.Output), clone(end.CostUSD)
 	j.end, j.endedAt, j.endedIn = &end, e.Time, j.in.run
-	if len(j.open) == 0 {
-		j.open = nil // an empty map needs as much memory as a call
-	}
+	j.calls.settle()
 }
 
 // reopen reverts the end of the job. If the run was resumed since then, the job
@@ -164,7 +147,7 @@ func (j *job) takeTurn(e event.Event) {
 		j.session(e.Session).reverted, t.started = nil, e.Time
 		return
 	}
-	j.withdrawCalls(e.Session, e.Turn.Number)
+	j.calls.withdraw(e.Session, e.Turn.Number)
 	t.end = *e.Turn
 	t.end.Lost = clone(e.Turn.Lost)
 	t.cost = clone(e.Turn.CostUSD)
@@ -179,64 +162,7 @@ func (j *job) takePrune(e event.Event) { j.session(e.Session).prunes++ }
 
 func (j *job) takeCompaction(e event.Event) { j.session(e.Session).compactions++ }
 
-// takeCall records the last state of a call: the final state includes the earlier ones.
-// After it the same id is another call.
-func (j *job) takeCall(e event.Event) {
-	key := callKey{e.Session, e.Call.Turn, e.Call.ID}
-	c, ok := j.open[key]
-	switch {
-	case !ok:
-		c = j.addCall(key)
-	case c.Status == event.CallPending && e.Call.Status == event.CallPending:
-		j.drop(c) // the complete response decides the order
-		j.calls = append(j.calls, c)
-	}
-	c.Call = *e.Call
-	c.Input, c.InputGiven, c.Decision, c.Metadata = value(c.Input), value(c.InputGiven), clone(c.Decision), clone(c.Metadata)
-	if c.Status != event.CallPending && c.Status != event.CallRunning {
-		delete(j.open, key)
-	}
-}
-
-// withdrawCalls removes the pending calls of a turn.
-func (j *job) withdrawCalls(session string, turn int) {
-	for key, c := range j.open {
-		if key.session == session && key.turn == turn && c.Status == event.CallPending {
-			delete(j.open, key)
-			j.drop(c)
-		}
-	}
-}
-
-func (j *job) drop(c *call) {
-	for i, other := range slices.Backward(j.calls) {
-		if other == c {
-			j.calls = slices.Delete(j.calls, i, i+1)
-			return
-		}
-	}
-}
-
-// numberCalls numbers the calls of each turn.
-func (j *job) numberCalls() {
-	count := map[*turn]int{}
-	for _, c := range j.calls {
-		c.index = count[c.turn]
-		count[c.turn]++
-		c.turn.calls = count[c.turn]
-	}
-}
-
-func (j *job) addCall(key callKey) *call {
-	s := j.session(key.session)
-	c := &call{session: s, turn: s.turn(key.turn)}
-	j.calls = append(j.calls, c)
-	if j.open == nil {
-		j.open = map[callKey]*call{}
-	}
-	j.open[key] = c
-	return c
-}
+func (j *job) takeCall(e event.Event) { j.calls.take(j.session(e.Session), e.Call) }
 
 func (j *job) takeRevert(e event.Event) { j.session(e.Session).reverted = new(e.Revert.Turn) }
 
@@ -427,8 +353,8 @@ func (j *job) reportSessions(out *Job) {
 			out.Lost = out.Lost.Plus(t.end.Lost)
 		}
 	}
-	j.numberCalls()
-	for _, c := range j.calls {
+	j.calls.number()
+	for _, c := range j.calls.all {
 		call := c.report()
 		out.Calls = append(out.Calls, call)
 		if call.Status == event.CallDenied {
@@ -436,21 +362,7 @@ func (j *job) reportSessions(out *Job) {
 		}
 	}
 	out.calls = len(out.Calls)
-	out.DeniedTurns, out.DeniedCost = j.denials()
-}
-
-// denials returns the number of turns with denied calls, and the cost shares of these
-// calls.
-func (j *job) denials() (turns int, cost *money.USD) {
-	var sum money.Total
-	seen := map[*turn]bool{}
-	for _, c := range j.calls {
-		if c.Status == event.CallDenied {
-			seen[c.turn] = true
-			sum.Add(c.turn.share(c.index), 0)
-		}
-	}
-	return len(seen), sum.USD()
+	out.DeniedTurns, out.DeniedCost = j.calls.denials()
 }
 
 func (s *session) report() Session {
@@ -476,40 +388,6 @@ func (s *session) report() Session {
 	}
 	if parent := s.info.Parent; parent != "" {
 		out.Parent = &parent
-	}
-	return out
-}
-
-func (c *call) report() Call {
-	out := Call{
-		ID:        c.ID,
-		Session:   c.session.id,
-		Turn:      c.turn.number,
-		Tool:      c.Tool,
-		Extension: c.Extension,
-		Input:     c.Input, InputGiven: c.InputGiven,
-		Status:       c.Status,
-		Decision:     clone(c.Decision),
-		Title:        c.Title,
-		OutputBytes:  c.OutputBytes,
-		Truncated:    c.Truncated,
-		Cached:       c.Cached,
-		Error:        c.Error,
-		StartedAt:    stamp(c.StartedAt),
-		ElapsedMS:    c.ElapsedMS,
-		CostShareUSD: c.turn.share(c.index),
-		Metadata:     clone(c.Metadata),
-	}
-	if c.Status == event.CallPending || c.Status == event.CallRunning {
-		out.Status, out.Error = event.CallError, "interrupted"
-	}
-	return out
-}
-
-func denial(c Call) Denial {
-	out := Denial{ID: c.ID, Session: c.Session, Turn: c.Turn, Tool: c.Tool, Input: c.Input, Error: c.Error}
-	if c.Decision != nil {
-		out.Rule, out.Source = c.Decision.Rule, c.Decision.Source
 	}
 	return out
 }

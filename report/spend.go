@@ -12,7 +12,7 @@ import (
 // the response that broke off were not made.
 func (j *job) takeRetry(e event.Event) {
 	r := e.Retry
-	j.withdrawCalls(e.Session, r.Turn)
+	j.calls.withdraw(e.Session, r.Turn)
 	switch {
 	case r.To != "":
 		j.changed = append(j.changed, Fallback{Session: e.Session, Turn: r.Turn, From: r.From, To: r.To, Error: r.Error})
