@@ -85,9 +85,9 @@ func (j *Job) reportMark(m untrusted.Mark) {
 }
 
 // closeNetwork ends the network of all programs of the job.
-func (j *Job) closeNetwork(m untrusted.Mark) {
-	if j.network != nil {
-		j.network.Off(fmt.Errorf("the job has read untrusted content (%s), and after_untrusted.network is deny", m.Why))
+func (t *trust) closeNetwork(m untrusted.Mark) {
+	if t.network != nil {
+		t.network.Off(fmt.Errorf("the job has read untrusted content (%s), and after_untrusted.network is deny", m.Why))
 	}
 }
 
@@ -132,7 +132,7 @@ func (j *Job) LimitPublishing() {
 }
 
 // Withheld returns why less is published than the task asks for; "" if nothing is withheld.
-func (j *Job) Withheld() string { return j.withheld }
+func (t *trust) Withheld() string { return t.withheld }
 
 // CheckTrust returns the stop of a job whose programs could not lose their rights.
 func (j *Job) CheckTrust() *ending.Stop {
@@ -152,13 +152,13 @@ func (j *Job) Watched() *event.Watched {
 }
 
 // Reaching returns a function that passes on the connections of commands, of which one that is not denied marks the job.
-func (j *Job) Reaching(tell func(event.Network)) func(event.Network) {
-	if j.Untrusted == nil {
+func (t *trust) Reaching(tell func(event.Network)) func(event.Network) {
+	if t.Untrusted == nil {
 		return tell
 	}
 	return func(n event.Network) {
 		if !n.Denied {
-			j.Untrusted.Reached(n.Host)
+			t.Untrusted.Reached(n.Host)
 		}
 		tell(n)
 	}
@@ -181,7 +181,7 @@ func (b *Sandboxes) FindUntrusted() {
 		j.Untrusted.Found(true, false)
 		return
 	}
-	found, err := j.untrustedIn(s.Space.Dir())
+	found, err := j.filesIn(s.Space.Dir())
 	hidden := err == nil && j.opts.Level == sandbox.Full
 	j.Untrusted.Found(err != nil || len(found) > 0, hidden)
 	if !hidden {
@@ -192,8 +192,8 @@ func (b *Sandboxes) FindUntrusted() {
 	b.concealed = found
 }
 
-// untrustedIn returns the untrusted files and directories in a directory.
-func (j *Job) untrustedIn(root string) (found []string, err error) {
+// filesIn returns the untrusted files and directories in a directory.
+func (t *trust) filesIn(root string) (found []string, err error) {
 	err = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		rel, _ := filepath.Rel(root, name)
 		switch {
@@ -204,7 +204,7 @@ func (j *Job) untrustedIn(root string) (found []string, err error) {
 		case rel == ".":
 		case d.IsDir() && d.Name() == ".git":
 			return fs.SkipDir
-		case j.Untrusted.Matches(filepath.ToSlash(rel)):
+		case t.Untrusted.Matches(filepath.ToSlash(rel)):
 			if found = append(found, name); len(found) > maxConcealed {
 				return errTooMany
 			}
