@@ -117,7 +117,7 @@ func TestAddWorktreeOfPartialCheckouts(t *testing.T) {
 			in := s.At(filepath.Join(s.Home, "wt"))
 			wt, err := r.AddWorktree(t.Context(), in.Root, base)
 			must(t, err)
-			if wt.Git.Sparse() {
+			if wt.Git.Config.Sparse() {
 				t.Errorf("%s: the worktree is sparse", name)
 			}
 			if got := in.Run("config", "user.note"); got != `a "quoted" \ note; # x` {

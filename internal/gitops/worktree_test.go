@@ -97,7 +97,7 @@ func TestAddWorktreeOfASparseCheckoutHasAllFiles(t *testing.T) {
 		s.Run("read-tree", "-mu", "HEAD")
 		r, err := Open(s.Root, env)
 		must(t, err)
-		if !r.Git.Sparse() {
+		if !r.Git.Config.Sparse() {
 			t.Error("the checkout does not count as sparse")
 		}
 		dir := filepath.Join(s.Home, "wt")

@@ -34,7 +34,7 @@ func (p *checker) filters(ctx context.Context, j tasks.Job, o *origin, base stri
 		if c.Filter != "" {
 			reason = o.repo.Unfilterable(c.Filter, j.Publish.Pushes())
 		}
-		switch f := o.repo.Git.Filter(c.Filter); {
+		switch f := o.repo.Git.Config.Filter(c.Filter); {
 		case reason != "":
 			reasons = append(reasons, fmt.Sprintf("%s: %s", textcut.List(c.Paths), reason))
 		case f.Clean == "" && f.Process == "":
@@ -51,7 +51,7 @@ func (p *checker) filters(ctx context.Context, j tasks.Job, o *origin, base stri
 // are checked out.
 func (p *checker) sparse(j tasks.Job, o *origin) {
 	switch {
-	case !o.repo.Git.Sparse():
+	case !o.repo.Git.Config.Sparse():
 	case InPlace(j, o.head):
 		p.warn(o.repo.Root() + " is a sparse checkout (core.sparseCheckout): jobs without a worktree have only the files that are checked out; the others stay as they are in commits")
 	default:

@@ -106,7 +106,7 @@ func (s *Site) mayOpenBeside() bool {
 	if s.InPlace && sandbox.OfOther(s.Origin.Root()) && (&confinement.Env{Level: j.opts.Level}).Confines() {
 		return false // only the sandbox itself shows whether commands of that user can start
 	}
-	return j.OnlyCalls() && j.Start.Below == "" && j.Spec.Repo.Kind != tasks.RepoCopy && (s.InPlace || j.Start.Base != "") && !s.Origin.Git.Cleans()
+	return j.OnlyCalls() && j.Start.Below == "" && j.Spec.Repo.Kind != tasks.RepoCopy && (s.InPlace || j.Start.Base != "") && !s.Origin.Git.Config.Cleans()
 }
 
 // OnlyCalls reports whether nothing but the calls of models runs commands in the job, except filters

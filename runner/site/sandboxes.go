@@ -45,7 +45,7 @@ func (b *Sandboxes) hides() []string {
 // it is opened immediately, because it searches the tree for nested repositories, and so it is for filters.
 func (b *Sandboxes) open(ctx context.Context) *ending.Stop {
 	s := b.site
-	cleans := s.Origin.Git.Cleans()
+	cleans := s.Origin.Git.Config.Cleans()
 	if g := (confinement.Env{Level: s.job.opts.Level}); cleans || !s.job.OnlyCalls() || g.Confines() && s.InPlace {
 		end := b.create(ctx)
 		if end == nil && cleans {

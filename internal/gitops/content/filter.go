@@ -28,7 +28,7 @@ type Filters struct {
 // Unfilterable returns why paths with a filter can't be committed; "" if they can. Like
 // git, it allows a filter that is not configured: then their content is stored as it is.
 func Unfilterable(git *gitdir.Dir, name string, pushed bool) string {
-	f := git.Filter(name)
+	f := git.Config.Filter(name)
 	switch {
 	case f.LFS() && pushed:
 		return "a file of Git LFS must be uploaded, which publish.mode push does not do"
@@ -61,7 +61,7 @@ func (t *Tree) cleaning(path string, attributes gitdir.Attributes) func([]byte) 
 	if name == "" || !t.filters.Apply || t.Unfilterable(name) != "" {
 		return nil
 	}
-	f := t.Git.Filter(name)
+	f := t.Git.Config.Filter(name)
 	switch {
 	case f.LFS():
 		return func(data []byte) ([]byte, error) {

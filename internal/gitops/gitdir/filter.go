@@ -18,10 +18,10 @@ type Filter struct {
 
 // Filter returns the filter driver with a name. Its commands are those of the machine's
 // and the user's configuration, never of the repository's.
-func (d *Dir) Filter(name string) Filter {
-	own, local := d.Config[:len(d.Config)-1], d.Config[len(d.Config)-1:]
+func (files ConfigFiles) Filter(name string) Filter {
+	own, local := files[:len(files)-1], files[len(files)-1:]
 	f := Filter{Name: name, Clean: own.last(name, "clean"), Process: own.last(name, "process")}
-	if required := d.Config.Values("filter", name, "required"); len(required) > 0 {
+	if required := files.Values("filter", name, "required"); len(required) > 0 {
 		f.Required = isTrue(required[len(required)-1])
 	}
 	f.Foreign = slices.ContainsFunc([][2]string{{"clean", f.Clean}, {"process", f.Process}}, func(c [2]string) bool {
@@ -32,9 +32,9 @@ func (d *Dir) Filter(name string) Filter {
 }
 
 // Cleans reports whether the machine's or the user's configuration has a clean command that is run: those of Git LFS are not.
-func (d *Dir) Cleans() bool {
-	return slices.ContainsFunc(d.Config[:len(d.Config)-1].subsections("filter"), func(name string) bool {
-		f := d.Filter(name)
+func (files ConfigFiles) Cleans() bool {
+	return slices.ContainsFunc(files[:len(files)-1].subsections("filter"), func(name string) bool {
+		f := files.Filter(name)
 		return f.Clean != "" && !f.LFS()
 	})
 }
@@ -78,4 +78,4 @@ func (d *Dir) LFSStorage() (root, below string, err error) {
 }
 
 // Sparse reports whether the work tree is a sparse checkout.
-func (d *Dir) Sparse() bool { return d.Config.boolean("core", "sparsecheckout", false) }
+func (files ConfigFiles) Sparse() bool { return files.boolean("core", "sparsecheckout", false) }
