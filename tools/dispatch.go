@@ -98,30 +98,14 @@ func (r *Registry) run(ctx context.Context, env *Env, call Call, running func(ti
 	if refused != nil {
 		return deny(out, *refused)
 	}
-	pending, err := prepare(t, env, call)
-	if err != nil {
-		return fail(out, err)
-	}
-	out.Title = cut.Title(pending.Title)
-	d := env.Profile.DecideAll(pending.Needs)
-	out.Decision = &d
-	if d.Allowed() {
-		d = env.Hooks.Ask(ctx, hookCall(out.Tool, call), d, pending.Needs)
-		env.readHooks(call.ID, out.Tool, !d.Allowed())
-	}
-	if !d.Allowed() {
-		return deny(out, d)
-	}
-	if why := env.Untrusted.Before(t.Spec(), pending); why != "" {
-		env.Untrusted.Read(call.ID, out.Tool, why)
-		if pending, err = prepare(t, env.now(), call); err != nil { // it was concealed
-			return fail(out, err)
-		}
+	pending, ended := allowed(ctx, env, t, call, &out)
+	if ended != nil {
+		return *ended
 	}
 	if running != nil {
 		running(out.Title)
 	}
-	out = env.cached(t.Spec(), call.Input, d, func() Outcome {
+	out = env.cached(t.Spec(), call.Input, *out.Decision, func() Outcome {
 		res, err := perform(tool.WithCallID(ctx, call.ID), t.Spec(), pending)
 		if err != nil {
 			out = fail(out, err)
@@ -138,6 +122,37 @@ func (r *Registry) run(ctx context.Context, env *Env, call Call, running func(ti
 	shown := env.after(ctx, call, out)
 	env.readHooks(call.ID, out.Tool, shown.Output != out.Output)
 	return shown
+}
+
+// allowed prepares a call and decides it; ended is the outcome of one that must not run. A call that reads untrusted content marks the job, and
+// is prepared and decided again, without the rights that the job has lost by that.
+func allowed(ctx context.Context, env *Env, t Tool, call Call, out *Outcome) (pending Pending, ended *Outcome) {
+	pending, err := prepare(t, env, call)
+	if err != nil {
+		return pending, new(fail(*out, err))
+	}
+	out.Title = cut.Title(pending.Title)
+	d := env.Profile.DecideAll(pending.Needs)
+	if d.Allowed() {
+		d = env.Hooks.Ask(ctx, hookCall(out.Tool, call), d, pending.Needs)
+		env.readHooks(call.ID, out.Tool, !d.Allowed())
+	}
+	if out.Decision = &d; !d.Allowed() {
+		return pending, new(deny(*out, d))
+	}
+	why := env.Untrusted.Before(t.Spec(), pending)
+	if why == "" {
+		return pending, nil
+	}
+	env.Untrusted.Read(call.ID, out.Tool, why)
+	env = env.now()
+	if pending, err = prepare(t, env, call); err != nil { // it was concealed
+		return pending, new(fail(*out, err))
+	}
+	if left := env.Profile.DecideAll(pending.Needs); !left.Allowed() {
+		return pending, new(deny(*out, left))
+	}
+	return pending, nil
 }
 
 // prepare lets a tool read its arguments.

@@ -2,9 +2,12 @@ package tools_test
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -262,6 +265,21 @@ func TestEachToolThatReadsUntrustedFilesMarksTheJob(t *testing.T) {
 				t.Errorf("the job is not marked after %s: %s %s", out.Status, out.Output, out.Error)
 			}
 		})
+	}
+}
+
+// The call that marks a job is decided again, for the rights that the job has left.
+func TestTheCallThatMarksAJobHasItsRightsNoMore(t *testing.T) {
+	t.Parallel()
+	for command, want := range map[string]tools.Status{"sh vendor/a.sh": tools.Denied, "sh own.sh": tools.Completed} {
+		s := tooltest.SetUp(t, "full", map[string]string{"vendor/a.sh": "echo done >planted\n", "own.sh": "echo done >planted\n"})
+		job := &untrusted.Job{Limits: untrusted.Limits{Bash: true, Source: "m.yaml:3"}, Files: []string{"vendor/**"}}
+		s.Env.Untrusted = untrusted.Reader{Job: job}
+		out := s.Call("bash", tooltest.Args{"command": command, "description": "x"})
+		_, err := os.Stat(filepath.Join(s.Dir, "planted"))
+		if denied := want == tools.Denied; out.Status != want || job.Is() != denied || denied != errors.Is(err, fs.ErrNotExist) || out.Decision.Allowed() == denied {
+			t.Errorf("%s: %s, marked %v, decided by %+v, file: %v", command, out.Status, job.Is(), out.Decision, err)
+		}
 	}
 }
 

@@ -192,7 +192,7 @@ func (j *Job) Before(spec tool.Spec, p tool.Pending) string {
 			return "untrusted files of " + name
 		}
 	}
-	if j.Find != nil && runsCommands(spec.Name) {
+	if j.Find != nil && runsCommands(spec) {
 		j.Find()
 	}
 	j.mu.Lock()
@@ -203,15 +203,16 @@ func (j *Job) Before(spec tool.Spec, p tool.Pending) string {
 	case !j.present:
 	case spec.Name == "lsp":
 		return "the language server reads untrusted files"
-	case !j.hidden && runsCommands(spec.Name):
+	case !j.hidden && runsCommands(spec):
 		return "commands can read untrusted files"
 	}
 	return ""
 }
 
-// runsCommands reports whether a tool runs a program in the sandbox of commands: bash, or a custom tool.
-func runsCommands(name string) bool {
-	return name == "bash" || !slices.Contains(permission.Tools(), name)
+// runsCommands reports whether a tool runs a program in the sandbox of commands: bash, or a custom tool. One of an MCP server
+// has a foreign result, which marks the job after the call.
+func runsCommands(spec tool.Spec) bool {
+	return spec.Name == "bash" || spec.Foreign == "" && !slices.Contains(permission.Tools(), spec.Name)
 }
 
 // runsGit reports whether a command line runs git. Nothing untrusted has influenced the line, so that it needs no

@@ -70,6 +70,16 @@ func TestWhatACallReadsMarksTheJob(t *testing.T) {
 	}
 }
 
+// A tool of an MCP server runs with the rights that the job has, and its result marks the job.
+func TestACallOfAnMCPServerDoesNotMarkTheJobBeforeItRuns(t *testing.T) {
+	j := &Job{Files: []string{"vendor/**"}}
+	j.Found(true, false)
+	spec := tool.Spec{Name: "files_get", Foreign: "result of MCP server files"}
+	if before, after := j.Before(spec, tool.Pending{}), j.After(spec, tool.Metadata{}, false); before != "" || after != spec.Foreign {
+		t.Errorf("before %q, after %q", before, after)
+	}
+}
+
 func TestResultsFromElsewhereMarkTheJob(t *testing.T) {
 	for name, c := range map[string]struct {
 		spec    tool.Spec
