@@ -194,14 +194,17 @@ func (g *Env) shown(all []tasks.Readable, s tasks.Process) []tasks.Readable {
 // open adds the single files that a process may read, and checks its paths: the sandbox
 // ignores those that are missing.
 func (g *Env) open(s tasks.Process) error {
-	for key, paths := range map[string][]string{"read": s.Read, "write": s.Write} {
-		for _, p := range paths {
+	for _, of := range []struct {
+		key   string
+		paths []string
+	}{{"read", s.Read}, {"write", s.Write}} {
+		for _, p := range of.paths {
 			info, err := os.Stat(p)
 			switch {
 			case err != nil:
-				return fmt.Errorf("%s path: %w", key, err)
+				return fmt.Errorf("%s path: %w", of.key, err)
 			case info.IsDir():
-			case key == "write":
+			case of.key == "write":
 				return fmt.Errorf("write path %s is not a directory", p)
 			case g.Profile.Allows(permission.ExternalRead, filepath.Join(p, "x")):
 				g.Readable = append(g.Readable, p)

@@ -160,9 +160,12 @@ func (p *Publishing) open(plan *tasks.Plan) error {
 	servers := slices.Clone(plan.Forges)
 	for _, i := range p.pending {
 		row := p.rows[i]
-		for what, done := range map[string]bool{string(row.Mode): row.pushes, policy.Comment: row.left.Comment != nil, policy.RequestsKey: len(row.left.Requests) > 0} {
-			if by, refused := plan.Policies.Refuses(policy.Publish, what); refused && done {
-				return fault.New(event.ExitUsage, "publish: %s of job %s is not allowed by %s; nothing was published", what, row.Job, by.By())
+		for _, act := range []struct {
+			what string
+			done bool
+		}{{string(row.Mode), row.pushes}, {policy.Comment, row.left.Comment != nil}, {policy.RequestsKey, len(row.left.Requests) > 0}} {
+			if by, refused := plan.Policies.Refuses(policy.Publish, act.what); refused && act.done {
+				return fault.New(event.ExitUsage, "publish: %s of job %s is not allowed by %s; nothing was published", act.what, row.Job, by.By())
 			}
 		}
 		if at, err := remote.ParseAddress(row.Remote); err == nil && at.Scheme != "file" {
