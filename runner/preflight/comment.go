@@ -74,10 +74,13 @@ func (s *Start) checked(what string, err error) error {
 }
 
 // context checks before the job costs anything that what its prompt has of a forge can be read there.
-func (s *Start) context(ctx context.Context, c tasks.Context, at publish.CommentTarget) error {
+func (t targets) context(ctx context.Context, j tasks.Job, s *Start) error {
+	at, err := t.of(j, "context")
+	if err != nil {
+		return err
+	}
 	s.Context = threads.Source{Client: at.Client, Repo: at.Repo}
-	err := s.Context.Check(ctx, c)
-	switch {
+	switch err := s.Context.Check(ctx, *j.Context); {
 	case errors.Is(err, forge.ErrUnreachable) || errors.Is(err, forge.ErrLimited):
 		s.Skip = notFetched("prepare the context", err)
 		return nil

@@ -37,26 +37,8 @@ func Check(ctx context.Context, plan *tasks.Plan, look Options) (*Result, error)
 		if s.OnPull = on; on.Branch != "" {
 			s.Lease = j.Repo.Ref // also for a push by another command
 		}
-		if err == nil && s.Skip == nil && j.Pull != nil && !p.Local {
-			err = p.pullRequest(ctx, j, &s)
-		}
-		if err == nil && s.Skip == nil && j.Publish.Pushes() && !p.Local {
-			err = p.byForge(ctx, j, &s)
-		}
-		if err == nil && s.Skip == nil && j.Publish.Pushes() && !p.Local {
-			err = p.workflows(ctx, j, &s)
-		}
-		if err == nil && s.Skip == nil && j.Context != nil && !p.Local {
-			at, unknown := to.of(j, "context")
-			if err = unknown; err == nil {
-				err = s.context(ctx, *j.Context, at)
-			}
-		}
-		if err == nil && s.Skip == nil && j.Comment != nil && !p.Local {
-			err = to.comment(ctx, j, &s)
-		}
-		if err == nil && s.Skip == nil && j.Requests.Made() && !p.Local {
-			err = to.requests(ctx, j, &s)
+		if err == nil && s.Skip == nil && !p.Local {
+			err = p.askForge(ctx, to, j, &s)
 		}
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -84,4 +66,27 @@ func Check(ctx context.Context, plan *tasks.Plan, look Options) (*Result, error)
 	}
 	ready.warnings = p.warnings
 	return ready, errors.Join(refused...)
+}
+
+// askForge checks what a job needs of a forge, until one of it refuses or skips the job.
+func (p *checker) askForge(ctx context.Context, to targets, j tasks.Job, s *Start) error {
+	for _, c := range []struct {
+		needed bool
+		check  func() error
+	}{
+		{j.Pull != nil, func() error { return p.pullRequest(ctx, j, s) }},
+		{j.Publish.Pushes(), func() error { return p.byForge(ctx, j, s) }},
+		{j.Publish.Pushes(), func() error { return p.workflows(ctx, j, s) }},
+		{j.Context != nil, func() error { return to.context(ctx, j, s) }},
+		{j.Comment != nil, func() error { return to.comment(ctx, j, s) }},
+		{j.Requests.Made(), func() error { return to.requests(ctx, j, s) }},
+	} {
+		if !c.needed {
+			continue
+		}
+		if err := c.check(); err != nil || s.Skip != nil {
+			return err
+		}
+	}
+	return nil
 }
