@@ -47,9 +47,9 @@ model: responses/m
 profile: build
 allow_dirty: true
 providers:
-  chat: {kind: openai, base_url: %[1]s}
-  responses: {kind: responses, base_url: %[1]s}
-  messages: {kind: anthropic, base_url: %[1]s}
+  chat: {kind: openai, base_url: %[1]s, retry: {max_wait: 10s}}
+  responses: {kind: responses, base_url: %[1]s, retry: {max_wait: 10s}}
+  messages: {kind: anthropic, base_url: %[1]s, retry: {max_wait: 10s}}
 prices: {chat/m: {input: 1, output: 1}, responses/m: {input: 1, output: 1}, messages/m: {input: 1, output: 1}}
 tasks:
 `

@@ -30,7 +30,7 @@ func TestProviders(t *testing.T) {
 	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	for _, f := range all[:min(len(all), nightly.Count(2, 150, len(all)))] {
 		first, last := random.IntN(3*jobs), 1<<30
-		if !nightly.On() || random.IntN(4) > 0 { // a permanent fault is retried for a minute
+		if !nightly.On() || random.IntN(4) > 0 { // each job waits for the end of a permanent fault
 			last = first
 		}
 		t.Run(fmt.Sprintf("%s/%s from %d to %d", f.on, f.Name, first, last), func(t *testing.T) {
