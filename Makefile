@@ -60,7 +60,8 @@ bench: ## measure millhand against a bare loop and git; see docs/figures.md
 nightly: nightly-trust nightly-resume nightly-types nightly-published ## run the long tests; SEED=N repeats the random cases of a run, FULL=1 runs more of them
 	.ci/cross
 	.ci/golden && git diff --exit-code
-	CGO_ENABLED=1 go test -race -count=3 -timeout=60m ./...
+	CGO_ENABLED=1 go test -race -count=3 -timeout=60m $$(go list ./... | grep -v '/testing/e2e$$')
+	CGO_ENABLED=1 go test -race -timeout=120m ./internal/testing/e2e # its scripts take 40 minutes on two processors
 	go run ./internal/dev/bench
 
 NIGHTLY = MILLHAND_NIGHTLY=1 SEED=$(SEED) FULL=$(FULL) go test -count=1
