@@ -119,78 +119,106 @@ func (k *worker) loop(ctx context.Context) error {
 	}
 	defer claims.Close()
 	slots := make(chan struct{}, k.opts.Jobs)
-	last := k.world.Now() // when a job was claimed or ended
-	var mu sync.Mutex
-	touch := func() {
-		mu.Lock()
-		defer mu.Unlock()
-		last = k.world.Now()
-	}
-	idle := func() time.Duration {
-		mu.Lock()
-		defer mu.Unlock()
-		return k.world.Now().Sub(last)
-	}
+	active := &activity{now: k.world.Now}
+	active.touch()
 	for {
 		select {
 		case slots <- struct{}{}:
 		case <-ctx.Done():
 			return nil
 		}
-		var claim *queue.Claim
-		wait := k.pause()
-		if wait == 0 {
-			claim, err = k.claim(ctx, claims)
-			if err != nil && ctx.Err() == nil {
-				return fault.New(event.ExitUnavailable, "claim a job: %w", err)
-			}
-			k.lacking(claims.Lacks(ctx))
-		} else {
-			_ = clock.Wait(ctx, min(wait, time.Second)) // whether ctx has ended is asked below
-		}
+		claim, paused, err := k.next(ctx, claims)
 		switch {
-		case ctx.Err() != nil && claim == nil:
-			return nil
-		case claim == nil:
-			<-slots
-			if len(slots) > 0 {
-				continue
-			}
-			if k.opts.MaxIdle > 0 && idle() >= k.opts.MaxIdle {
+		case err != nil:
+			return err
+		case claim != nil:
+			active.touch()
+			k.start(ctx, claim, func() {
+				active.touch()
+				<-slots
+			})
+			if k.opts.Once {
 				return nil
 			}
-			if k.opts.Drain && k.drained() {
-				more, err := claims.Wait(ctx)
-				if err != nil && ctx.Err() == nil {
-					return fault.New(event.ExitUnavailable, "count the jobs that wait: %w", err)
-				}
-				if !more || wait > 0 {
-					return nil
-				}
-			}
 			continue
-		}
-		touch()
-		k.mu.Lock()
-		k.claims[claim] = k.world.Now()
-		if k.stopped[claim.Run.ID] { // between the claim and now
-			claim.Cancel()
-		}
-		k.mu.Unlock()
-		k.showNow()
-		k.running.Go(func() {
-			defer func() { <-slots }()
-			defer touch()
-			k.job(ctx, claim)
-			k.mu.Lock()
-			delete(k.claims, claim)
-			k.mu.Unlock()
-			k.showNow()
-		})
-		if k.opts.Once {
+		case ctx.Err() != nil:
 			return nil
 		}
+		if <-slots; len(slots) > 0 {
+			continue
+		}
+		if k.opts.MaxIdle > 0 && active.idle() >= k.opts.MaxIdle {
+			return nil
+		}
+		if over, err := k.over(ctx, claims, paused); over || err != nil {
+			return err
+		}
 	}
+}
+
+// activity is when a job was last claimed or ended.
+type activity struct {
+	now func() time.Time
+
+	mu   sync.Mutex
+	last time.Time
+}
+
+func (a *activity) touch() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.last = a.now()
+}
+
+func (a *activity) idle() time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.now().Sub(a.last)
+}
+
+// next claims a job, or returns nil if none is offered for a while. A worker that pauses claims none for a second.
+func (k *worker) next(ctx context.Context, claims *queue.Claims) (claim *queue.Claim, paused bool, err error) {
+	if wait := k.pause(); wait > 0 {
+		_ = clock.Wait(ctx, min(wait, time.Second)) // the caller asks whether ctx has ended
+		return nil, true, nil
+	}
+	claim, err = k.claim(ctx, claims)
+	if err != nil && ctx.Err() == nil {
+		return nil, false, fault.New(event.ExitUnavailable, "claim a job: %w", err)
+	}
+	k.lacking(claims.Lacks(ctx))
+	return claim, false, nil
+}
+
+// over reports whether a worker that drains the queue, and runs no job, has nothing to wait for.
+func (k *worker) over(ctx context.Context, claims *queue.Claims, paused bool) (bool, error) {
+	if !k.opts.Drain || !k.drained() {
+		return false, nil
+	}
+	more, err := claims.Wait(ctx)
+	if err != nil && ctx.Err() == nil {
+		return false, fault.New(event.ExitUnavailable, "count the jobs that wait: %w", err)
+	}
+	return !more || paused, nil
+}
+
+// start runs a claimed job beside the loop, and calls done at its end.
+func (k *worker) start(ctx context.Context, claim *queue.Claim, done func()) {
+	k.mu.Lock()
+	k.claims[claim] = k.world.Now()
+	if k.stopped[claim.Run.ID] { // between the claim and now
+		claim.Cancel()
+	}
+	k.mu.Unlock()
+	k.showNow()
+	k.running.Go(func() {
+		defer done()
+		k.job(ctx, claim)
+		k.mu.Lock()
+		delete(k.claims, claim)
+		k.mu.Unlock()
+		k.showNow()
+	})
 }
 
 // claim claims a job of a run that this worker runs. It returns nil without an error if no job is offered for a second.
