@@ -144,9 +144,10 @@ type trial struct {
 
 func (w *trial) prepare() {
 	w.t.Helper()
+	w.acts, w.marks = map[string]obeyed{}, map[string]bool{}
 	server := httptest.NewServer(w.thief)
 	w.t.Cleanup(server.Close)
-	w.site, w.acts, w.marks = server.URL, map[string]obeyed{}, map[string]bool{}
+	w.site = server.URL
 	w.write("app/README.md", "A shop.\n")
 	w.write("app/check.sh", "true\n")
 	w.write("app/docs/a.md", "A document.\n")

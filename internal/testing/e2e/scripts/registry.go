@@ -113,7 +113,7 @@ func httpDir(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: http-dir DIR VAR")
 	}
-	dir, url := ts.MkAbs(args[0]), ""
+	dir := ts.MkAbs(args[0])
 	log, err := os.Create(dir + ".log")
 	ts.Check(err)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -130,12 +130,11 @@ func httpDir(ts *testscript.TestScript, neg bool, args []string) {
 		if strings.HasSuffix(name, ".html") {
 			w.Header().Set("Content-Type", "text/html")
 		}
-		w.Write(bytes.ReplaceAll(data, []byte("@URL@"), []byte(url)))
+		w.Write(bytes.ReplaceAll(data, []byte("@URL@"), []byte("http://"+r.Host)))
 	}))
 	ts.Defer(func() {
 		server.Close()
 		log.Close()
 	})
-	url = server.URL
-	ts.Setenv(args[1], url)
+	ts.Setenv(args[1], server.URL)
 }

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,6 +98,9 @@ func params(t *testing.T) testscript.Params {
 				}
 				modules, err := UsesIoutil()
 				return len(modules) >= most, err
+			}
+			if cond == "race" { // whether programs of the test have the race detector
+				return raceDetector(), nil
 			}
 			if cond == "root" {
 				return os.Geteuid() == 0, nil
@@ -416,4 +420,9 @@ func address(ts *testscript.TestScript, neg bool, args []string) {
 		text := strings.ReplaceAll(ts.ReadFile(file), "127.0.0.1:8471", at)
 		ts.Check(os.WriteFile(ts.MkAbs(file), []byte(text), 0o644))
 	}
+}
+
+func raceDetector() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
