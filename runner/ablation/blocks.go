@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/ecosystem/testcases"
-	"github.com/millhand/millhand/internal/gitops/state"
+	"github.com/millhand/millhand/internal/text/linediff"
 )
 
 const inString = string(rune(testcases.InString))
@@ -21,7 +21,7 @@ const scripts = " sh bash zsh ksh pl pm lua tcl r jl ex exs swift scala h hh hpp
 // blocks divides the lines of an added file of a programming language: a block starts after an empty line, with a line that is not
 // indented and is not in brackets, a string or a comment. Comments belong to what follows them. A file whose tests are among
 // its code is one block, because without the code these would not even be found.
-func blocks(file string, lines []string) (all []state.Replacement) {
+func blocks(file string, lines []string) (all []linediff.Replacement) {
 	code, known := testcases.Code(file, strings.Join(lines, ""))
 	switch {
 	case known && testcases.Mixed(file) && len(testcases.Cases(file, []byte(strings.Join(lines, "")))) > 0:
@@ -34,7 +34,7 @@ func blocks(file string, lines []string) (all []state.Replacement) {
 	for i, line := range lines {
 		isComment := comment(line) || known && strings.Trim(masked[i], " \t\r\n\"'`;"+inString) == "" // also one in a string, such as Python's
 		if i > from && begun && depth == 0 && blank(lines[i-1]) && starts(line, masked[i], isComment) {
-			all = append(all, state.Replacement{NewFrom: from, NewTo: i})
+			all = append(all, linediff.Replacement{NewFrom: from, NewTo: i})
 			from, begun = i, false
 		}
 		begun = begun || !blank(line) && !isComment
@@ -42,7 +42,7 @@ func blocks(file string, lines []string) (all []state.Replacement) {
 			depth = max(0, depth+brackets(masked[i]))
 		}
 	}
-	all = append(all, state.Replacement{NewFrom: from, NewTo: len(lines)})
+	all = append(all, linediff.Replacement{NewFrom: from, NewTo: len(lines)})
 	if n := len(all); n > 1 && !begun { // comments at the end
 		all[n-2].NewTo = len(lines)
 		all = all[:n-1]
@@ -65,9 +65,9 @@ func starts(line, masked string, isComment bool) bool {
 }
 
 // paired makes one block of each two neighbors.
-func paired(all []state.Replacement) (some []state.Replacement) {
+func paired(all []linediff.Replacement) (some []linediff.Replacement) {
 	for pair := range slices.Chunk(all, 2) {
-		some = append(some, state.Replacement{NewFrom: pair[0].NewFrom, NewTo: pair[len(pair)-1].NewTo})
+		some = append(some, linediff.Replacement{NewFrom: pair[0].NewFrom, NewTo: pair[len(pair)-1].NewTo})
 	}
 	return some
 }

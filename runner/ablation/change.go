@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/ecosystem/testcases"
-	"github.com/millhand/millhand/internal/gitops/state"
+	"github.com/millhand/millhand/internal/text/linediff"
 )
 
 // Mode is what a path is.
@@ -59,7 +59,7 @@ type Hunk struct {
 	Test           bool
 
 	file  int // its index in the change
-	lines state.Replacement
+	lines linediff.Replacement
 }
 
 // Change is a change that is divided into hunks.
@@ -141,18 +141,18 @@ func (c *Change) add(f File) {
 		hunk(Hunk{Kind: ModeOnly})
 	}
 	inTests := testLines(f.Path, is.after)
-	for _, r := range state.Replacements(is.before, is.after) {
+	for _, r := range linediff.Replacements(is.before, is.after) {
 		hunk(Hunk{Kind: Lines, Line: r.NewFrom + 1, Added: r.NewTo - r.NewFrom, Removed: r.To - r.From, Test: inTests(r), lines: r})
 	}
 }
 
 // testLines reports which lines of a file with other code are tests.
-func testLines(file string, lines []string) func(state.Replacement) bool {
+func testLines(file string, lines []string) func(linediff.Replacement) bool {
 	if !testcases.Mixed(file) {
-		return func(state.Replacement) bool { return false }
+		return func(linediff.Replacement) bool { return false }
 	}
 	start := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(strings.TrimSpace(l), "#[cfg(test)]") })
-	return func(r state.Replacement) bool {
+	return func(r linediff.Replacement) bool {
 		return start >= 0 && r.NewFrom >= start || len(testcases.Cases(file, []byte(strings.Join(lines[r.NewFrom:r.NewTo], "")))) > 0
 	}
 }

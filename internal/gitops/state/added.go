@@ -9,6 +9,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops/content"
 	"github.com/millhand/millhand/internal/gitops/store"
 	"github.com/millhand/millhand/internal/proc/parallel"
+	"github.com/millhand/millhand/internal/text/linediff"
 )
 
 // Addition is a contiguous text that a change adds to a file.
@@ -37,7 +38,7 @@ func (r *Reader) Added(ctx context.Context, cs *ChangeSet, fn func(Addition) err
 			return fn(Addition{path, 0, string(data)})
 		}
 		after := splitLines(v.after)
-		for _, d := range diffLines(splitLines(v.before), after) {
+		for _, d := range linediff.Compare(splitLines(v.before), after) {
 			if d.ReplEnd == d.ReplStart {
 				continue
 			}

@@ -9,9 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/aymanbagabas/go-udiff/lcs"
-	"github.com/google/go-cmp/cmp"
 )
 
 // readLiteral decodes a section of a binary patch.
@@ -135,54 +132,10 @@ func FuzzHunksApply(f *testing.F) {
 	f.Add([]byte("x\r\ny\r\n\n"), []byte("x\ny\r\n"))
 	f.Fuzz(func(t *testing.T, before, after []byte) {
 		a, b := splitLines(before), splitLines(after)
-		checkDiffs(t, a, b, diffLines(a, b))
 		var out bytes.Buffer
 		writeHunks(&out, a, b)
 		if got, err := applyHunks(before, out.String()); err != nil || got != string(after) {
 			t.Errorf("%q to %q: got %q, %v\n%s", before, after, got, err, out.String())
 		}
 	})
-}
-
-// checkDiffs checks that differences are ascending and not adjacent, and that the lines
-// between them are equal.
-func checkDiffs(t *testing.T, a, b []string, diffs []lcs.Diff) {
-	t.Helper()
-	atA, atB := 0, 0
-	for _, d := range append(diffs, lcs.Diff{Start: len(a), End: len(a), ReplStart: len(b), ReplEnd: len(b)}) {
-		if d.Start < atA || d.ReplStart < atB || !slices.Equal(a[atA:d.Start], b[atB:d.ReplStart]) {
-			t.Fatalf("bad differences %v of %q and %q", diffs, a, b)
-		}
-		atA, atB = d.End, d.ReplEnd
-	}
-}
-
-func TestDiffsOfScatteredChangesStaySmall(t *testing.T) {
-	var a, b []string
-	for i := range 5000 {
-		line := fmt.Sprintf("line %d\n", i)
-		a = append(a, line)
-		if i%10 == 0 {
-			line = fmt.Sprintf("changed %d\n", i)
-		}
-		b = append(b, line, "}\n")
-		a = append(a, "}\n")
-	}
-	var removed int
-	for _, d := range diffLines(a, b) {
-		removed += d.End - d.Start
-	}
-	if removed != 500 {
-		t.Errorf("%d lines are replaced, want 500", removed)
-	}
-}
-
-func TestDiffsOfVeryLongFilesAreOneHunk(t *testing.T) {
-	a := slices.Repeat([]string{"x\n"}, maxLines+10)
-	b := slices.Clone(a)
-	b[3], b[len(b)-3] = "y\n", "y\n"
-	want := []lcs.Diff{{Start: 3, End: len(a) - 2, ReplStart: 3, ReplEnd: len(a) - 2}}
-	if diff := cmp.Diff(want, diffLines(a, b)); diff != "" {
-		t.Error(diff)
-	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops/content"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/store"
+	"github.com/millhand/millhand/internal/text/linediff"
 )
 
 // maxPatchSize is the maximum size of a patch in bytes; it is built in memory.
@@ -115,7 +116,7 @@ func writeNames(out *bytes.Buffer, path string, e edit) {
 const contextLines = 3
 
 func writeHunks(out *bytes.Buffer, a, b []string) {
-	diffs := diffLines(a, b)
+	diffs := linediff.Compare(a, b)
 	for len(diffs) > 0 {
 		n := 1
 		for n < len(diffs) && diffs[n].Start-diffs[n-1].End <= 2*contextLines {

@@ -1,5 +1,25 @@
 package state
 
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/millhand/millhand/internal/text/linediff"
+)
+
+// firstBytes is how much of a file git checks to detect binary content.
+const firstBytes = 8000
+
+func isBinary(data []byte) bool {
+	return bytes.IndexByte(data[:min(len(data), firstBytes)], 0) >= 0
+}
+
+// splitLines splits a text into lines, each with its newline if it has one.
+func splitLines(data []byte) []string {
+	return slices.Collect(strings.Lines(string(data)))
+}
+
 // versions are the contents of a path before and after a change. They are
 // missing if a file is too large to be compared by lines, or if the old content
 // is no longer available.
@@ -21,7 +41,7 @@ func (v versions) count() (added, removed int, binary bool) {
 	if v.binary() && !(v.text && v.known) {
 		return 0, 0, true
 	}
-	for _, d := range diffLines(splitLines(v.before), splitLines(v.after)) {
+	for _, d := range linediff.Compare(splitLines(v.before), splitLines(v.after)) {
 		added += d.ReplEnd - d.ReplStart
 		removed += d.End - d.Start
 	}

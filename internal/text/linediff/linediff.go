@@ -1,34 +1,22 @@
-package state
+// Package linediff compares two texts that are given as lines, and returns the ranges that differ. It writes no patches and
+// reads no files.
+package linediff
 
 import (
-	"bytes"
 	"slices"
-	"strings"
 
 	"github.com/aymanbagabas/go-udiff/lcs"
 )
-
-// firstBytes is how much of a file git checks to detect binary content.
-const firstBytes = 8000
-
-func isBinary(data []byte) bool {
-	return bytes.IndexByte(data[:min(len(data), firstBytes)], 0) >= 0
-}
-
-// splitLines splits a text into lines, each with its newline if it has one.
-func splitLines(data []byte) []string {
-	return slices.Collect(strings.Lines(string(data)))
-}
 
 // maxLines is the maximum number of lines of two files to compare; above it,
 // the diff replaces all lines.
 const maxLines = 1 << 20
 
-// diffLines returns the replacements that turn the lines of a into b. Lines
+// Compare returns the replacements that turn the lines of a into b. Lines
 // that occur once in both are anchors, as in Bram Cohen's patience diff;
 // between them it searches to a limited depth. So the cost is nearly linear for
 // any input, and the result is minimal for most.
-func diffLines(a, b []string) []lcs.Diff {
+func Compare(a, b []string) []lcs.Diff {
 	begin := 0
 	for begin < min(len(a), len(b)) && a[begin] == b[begin] {
 		begin++
@@ -57,7 +45,7 @@ type Replacement struct{ From, To, NewFrom, NewTo int }
 // Replacements returns what a change of a text replaces, as a patch without context shows it: at least one unchanged line is
 // between two of them.
 func Replacements(before, after []string) (all []Replacement) {
-	for _, d := range diffLines(before, after) {
+	for _, d := range Compare(before, after) {
 		if n := len(all) - 1; n >= 0 && all[n].To == d.Start && all[n].NewTo == d.ReplStart {
 			all[n].To, all[n].NewTo = d.End, d.ReplEnd
 			continue
