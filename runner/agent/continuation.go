@@ -113,7 +113,7 @@ func (w *work) firstTurn(s sessionSpec, from *continuation) int {
 // continued: with the usage of their response if it was saved, otherwise with an estimate.
 func (j *Job) endLost(id string, past *history.Session, state *journal.State, continued int) {
 	for _, number := range past.Lost(continued) {
-		end := LostTurn(past.Started(number))
+		end := history.LostTurn(past.Started(number))
 		if r := responseOf(state, number); r != nil {
 			end.Model, end.Finish, end.Usage, end.CostUSD, end.Lost, end.ElapsedMS = r.Model, r.Finish, r.Usage, r.CostUSD, r.Lost, r.ElapsedMS
 		}
@@ -121,15 +121,6 @@ func (j *Job) endLost(id string, past *history.Session, state *journal.State, co
 		j.History.Add(ended)
 		j.Emit(ended)
 	}
-}
-
-// LostTurn returns the end of a turn that a kill interrupted, with the estimate of its start.
-func LostTurn(start event.Turn) event.Turn {
-	end := event.Turn{Number: start.Number, Error: "the run was killed before the turn was complete"}
-	if asked := start.Request; asked != nil {
-		end.Usage, end.CostUSD, end.Lost = &asked.Usage, asked.CostUSD, asked
-	}
-	return end
 }
 
 // responseOf returns the end of a turn whose response was saved; nil if it was not.

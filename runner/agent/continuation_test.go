@@ -7,12 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/internal/model"
-	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/runner/savedsession"
@@ -380,20 +377,6 @@ func TestStatesFromBeforeARebase(t *testing.T) {
 		if got := rebasedAfter(j, c.from); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
-	}
-}
-
-// A turn that a kill interrupted has the cost that its start has estimated, and nothing is known without an estimate.
-func TestALostTurn(t *testing.T) {
-	usd := money.USD(7)
-	charge := &money.Charge{Usage: money.Usage{Input: 3}, CostUSD: &usd}
-	got := LostTurn(event.Turn{Number: 4, Request: charge})
-	want := event.Turn{Number: 4, Error: "the run was killed before the turn was complete", Usage: &charge.Usage, CostUSD: &usd, Lost: charge}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if got := LostTurn(event.Turn{Number: 1}); got.Usage != nil || got.Lost != nil || got.Number != 1 {
-		t.Errorf("%+v", got)
 	}
 }
 

@@ -82,6 +82,15 @@ func (s *Session) Lost(saved int) (numbers []int) {
 // Started returns the start of a turn; zero for a turn that did not start.
 func (s *Session) Started(turn int) event.Turn { return s.turns[turn].start }
 
+// LostTurn returns the end of a turn that a kill interrupted, with the estimate of its start.
+func LostTurn(start event.Turn) event.Turn {
+	end := event.Turn{Number: start.Number, Error: "the run was killed before the turn was complete"}
+	if asked := start.Request; asked != nil {
+		end.Usage, end.CostUSD, end.Lost = &asked.Usage, asked.CostUSD, asked
+	}
+	return end
+}
+
 // Last returns the number of the last turn; 0 for none.
 func (s *Session) Last() (last int) {
 	for number := range s.turns {

@@ -26,7 +26,6 @@ import (
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/report"
-	"github.com/millhand/millhand/runner/agent"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/tasks"
@@ -334,7 +333,7 @@ func (k *worker) endUnrun(claim *queue.Claim, end event.JobEnd) (event.JobEnd, e
 		stream.Emit(event.Event{Type: event.RunStarted, Run: queued.Start(claim.Run, claim.Job)})
 	}
 	for _, e := range earlier.open {
-		lost := agent.LostTurn(*e.Turn)
+		lost := history.LostTurn(*e.Turn)
 		stream.Emit(event.Event{Type: event.TurnEnded, Job: e.Job, Session: e.Session, Turn: &lost})
 	}
 	if j, found := earlier.fold.Job(claim.Job.ID); found && earlier.seq > 0 {
