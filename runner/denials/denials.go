@@ -1,4 +1,5 @@
-// Package denials remembers the denied calls of a job, and advises another profile if that allows them. It denies nothing.
+// Package denials remembers the denied calls of a job, also those that its earlier processes have recorded (package history),
+// and advises another profile if that allows them. It denies nothing.
 package denials
 
 import (

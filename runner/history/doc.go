@@ -6,6 +6,8 @@
 // later. Resuming a job that was killed in a follow-up prompt
 // or a rebase is that prompt or rebase again.
 //
-// It reads no files and knows neither repositories nor the phases of a job: it returns values,
-// and the phases act on them (packages preflight, site, agent and trials).
+// It reads no files and knows neither repositories nor the phases of a job: it returns values. The use
+// cases that continue runs (packages runs, worker and pass) and package savedsession call [Decide]; packages
+// runner, preflight, site, agent, changes, denials and trials read the results. Packages savedjob and pulls
+// read [Publishable], and other use cases only the [Past] of a saved run.
 package history

@@ -1,5 +1,6 @@
 // Package instructions makes what a session of a job is given before its first prompt: its environment and limits, the instructions of the
-// manifest, and those of the repository, which it reads as the profile of the session allows. It starts no session.
+// manifest, and those of the repository, which it reads in the site of the job (package site) as the profile of the session allows.
+// The texts about network, limits and verify commands are of package terms. It starts no session.
 package instructions
 
 import (

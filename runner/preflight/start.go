@@ -37,7 +37,7 @@ type Start struct {
 	Context  threads.Source        // what its prompt has of a forge is read there; the zero value for nothing
 	Pull     publish.Target        // where its pull request goes; the zero value for none
 	Signer   publish.Signing       // of commits that the forge makes; the zero value for others
-	// noWorkflows is why the push can't contain changes of GitHub's workflows; "" if it can,
+	// NoWorkflows is why the push can't contain changes of GitHub's workflows; "" if it can,
 	// or it is unknown.
 	NoWorkflows string
 }

@@ -1,5 +1,6 @@
 // Package edit is the pure core of the edit tool: it replaces a substring of a
 // text, which it locates with an ordered list of matchers, the strictest first.
+// Where a match is not exact, it applies the difference with package merge.
 // It does not access files.
 //
 // Models copy imperfectly: they change white space, escape what needs no

@@ -1,5 +1,6 @@
-// Package media makes attachments of images and PDF files, in sizes that providers accept, and recognizes
-// types of files. It does not know where the files are from.
+// Package media makes attachments of tool results ([tool.Attachment]) from images and PDF files, in sizes that providers
+// accept, and recognizes types of files. It knows neither where the files are from nor models: callers set what a model
+// accepts ([Accepted]).
 package media
 
 import (

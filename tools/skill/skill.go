@@ -1,4 +1,5 @@
-// Package skill finds the skills of a session, and has the tool that loads them. It runs nothing of a skill.
+// Package skill finds the skills of a session, and has the tool that loads them. It runs nothing of a skill, and judges no
+// paths: package access asks it which directories are of allowed skills.
 package skill
 
 import (

@@ -1,5 +1,7 @@
-// Package doctor examines this machine: what works here, what does not and how to fix it. It
-// runs no job, asks no network, and repairs only what belongs to millhand.
+// Package doctor examines what runs use on this machine: the sandbox, programs, keys, logins to clouds, directories and
+// the system's policy, and with a plan its extensions and logins. It reports what works, what does not and how to fix it. It
+// runs no job, uses no network, tries no login, and repairs only what belongs to millhand. It starts git and bash with
+// --version, and millhand itself to try the sandbox, but no other program.
 package doctor
 
 import (

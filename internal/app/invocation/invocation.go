@@ -1,6 +1,7 @@
 // Package invocation has the options of a run, among them those of package load: what the flags of a command line
-// set ([Options]), and what a saved run was started with ([Of], [Resumed]). It loads no manifest and runs nothing:
-// packages checks and runs do, with these options.
+// set ([Options]), and what a saved run was started with ([Of], [Resumed]). The options also have two values that no flag sets
+// and only callers in this process pass: Accounts and Change. It loads no manifest and runs nothing: packages checks and runs
+// do, with these options.
 package invocation
 
 import (

@@ -1,6 +1,7 @@
 // Package replay plays the model of a saved run against this version: tools, rules and verify commands are real.
 // It writes a script, in the format that internal/model/script reads, of the responses in the run's journals, starts the run again with it
-// (package runs, or sessions for a fork), and compares what becomes of each job with what the run has saved. It
+// (package runs, or sessions for a fork), and compares what becomes of each job with what the run has saved. For a job
+// that changed the user's own tree, it makes a repository with the files that the job has started from (package gitops). It
 // does not use recordings (internal/model/replay), publishes nothing, and calls no model.
 package replay
 

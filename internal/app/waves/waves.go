@@ -1,7 +1,7 @@
 // Package waves finds the saved runs of a rollout and the pull requests of its jobs, and makes a [rollout.Rollout] of them:
-// which jobs the next wave has. Pull requests that undo those of the rollout are known by their saved runs (package
-// pulls). It runs none of them, and changes nothing on a forge. Commands get it as [world.Rollouts], which only their
-// table sets: the program can be built without it.
+// which jobs the next wave has. It finds the pull request of a job by its branch, also in a fork (package publish), and recognizes it
+// by its commits (package landing); package pulls finds one that undoes it. It runs no job, and changes nothing on a forge.
+// Commands get it as [world.Rollouts], which only their table sets: the program can be built without it.
 package waves
 
 import (
