@@ -29,7 +29,7 @@ type workspace struct {
 // patience is a wait for diagnostics that no test should exceed.
 const patience = time.Minute
 
-// language returns a server for files with extensions, separated by spaces.
+// serverFor returns a server for files with extensions, separated by spaces.
 func serverFor(name, extensions string, args ...string) tasks.LanguageServer {
 	return tasks.LanguageServer{Name: name, Process: tasks.Process{Command: append([]string{"language-server"}, args...)}, Extensions: strings.Fields(extensions)}
 }

@@ -20,10 +20,10 @@ import (
 	"github.com/millhand/millhand/report"
 )
 
-// noon is the current time in the tests.
 // at is a clock in whose tests nothing waits.
 func at(now func() time.Time) clock.Clock { return clock.Clock{Now: now} }
 
+// noon is the current time in the tests.
 func noon() time.Time { return time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC) }
 
 // Every report is moved aside with its run, so that none is taken for a report of the next one.

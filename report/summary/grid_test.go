@@ -13,7 +13,7 @@ import (
 	"github.com/millhand/millhand/report/summary"
 )
 
-// planned jobs of a run, and how they ended.
+// planEnd is a planned job of a run, and how it ended.
 type planEnd struct {
 	repo, task string
 	end        event.JobEnd

@@ -135,7 +135,7 @@ func TestProviderOfAModel(t *testing.T) {
 	}
 }
 
-// mentions returns the references in a prompt: the texts between the markers.
+// mentionsIn returns the references in a prompt: the texts between the markers.
 func mentionsIn(prompt string, of ...tasks.Mention) []tasks.Mention {
 	at := 0
 	for i := range of {

@@ -203,7 +203,7 @@ func readWait(v form.Value) (time.Duration, bool) {
 	return d, ok
 }
 
-// The names of these keys are OpenCode's, except those for access.
+// keys have OpenCode's names, except those for access.
 func (s *LanguageServer) keys() form.Table {
 	return form.Table{
 		{Name: "command", Field: form.Into(&s.Written.program, programs.Argv), Doc: "Program and arguments (required for servers that are not known); runs in the workspace, which it can't change, without network"},

@@ -115,7 +115,7 @@ func readSwitches(v form.Value) ([]tasks.ToolSwitch, bool) {
 	return all, ok
 }
 
-// The names of these keys are OpenCode's, except those for access.
+// keys have OpenCode's names, except those for access.
 func (s *MCPServer) keys() form.Table {
 	return append(form.Table{
 		{Name: "type", Field: form.Into(&s.kind, form.OneOf([]string{localServer, remoteServer})), Doc: "local: a process, used through its standard input and output (if absent); remote: a server over HTTP"},

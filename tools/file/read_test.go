@@ -20,7 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// page is what read answers for a file.
+// shownPage is what read returns for a file.
 func shownPage(name, content string) string {
 	return fmt.Sprintf("<path>%s</path>\n<type>file</type>\n<content>\n%s\n</content>", name, content)
 }

@@ -18,7 +18,7 @@ const (
 	guessEndings             // the same if it looks like text and was not stored with CR LF before
 )
 
-// Endings returns the conversion by a path's attributes and core.autocrlf.
+// endings returns the conversion by a path's attributes and core.autocrlf.
 func endings(a gitdir.Attributes, autoCRLF string) lineEndings {
 	action, decided := endingsOf(a["text"])
 	if !decided {

@@ -23,7 +23,7 @@ func (o *stored) Type() plumbing.ObjectType      { return o.kind }
 func (o *stored) Size() int64                    { return int64(len(o.data)) }
 func (o *stored) Reader() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(o.data)), nil }
 
-// An object of a store cannot be changed.
+// SetType, SetSize and Writer change nothing: an object of a store cannot be changed.
 func (*stored) SetType(plumbing.ObjectType)     {}
 func (*stored) SetSize(int64)                   {}
 func (*stored) Writer() (io.WriteCloser, error) { return nil, errors.ErrUnsupported }

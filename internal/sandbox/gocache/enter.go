@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// In a process that a go command in the sandbox has started, init serves the cache, before
+// init serves the cache in a process that a go command in the sandbox has started, before
 // the program's larger packages are initialized; see package child.
 func init() { //nolint:gochecknoinits // see above
 	if len(os.Args) == 4 && os.Args[1] == Name {

@@ -234,9 +234,9 @@ func (w *world) checkRepositories() {
 	}
 }
 
-// reported holds the fields of a report that these tests compare.
 type warning struct{ Job, Message string }
 
+// reported holds the fields of a report that these tests compare.
 type reported struct {
 	Run struct {
 		Outcome  string

@@ -86,7 +86,7 @@ func (s *Server) serveLog(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(text))
 }
 
-// Permission is what a user may do in all repositories: write for Writers, else read.
+// permission is what a user may do in all repositories: write for Writers, else read.
 func (s *Server) permission(user string) string {
 	if slices.Contains(s.Review.Writers, user) || user == s.User && user != "" {
 		return "write"

@@ -106,7 +106,7 @@ func (s *Server) Expire(owner string) {
 	delete(s.valid, owner)
 }
 
-// ids are the ids of installations: the owner in the digits of its bytes.
+// idOf returns the id of an installation: the owner in the digits of its bytes.
 func idOf(owner string) int64 {
 	sum := sha256.Sum256([]byte(owner))
 	return int64(sum[0])<<16 | int64(sum[1])<<8 | int64(sum[2])

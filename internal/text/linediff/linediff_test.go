@@ -21,8 +21,7 @@ func FuzzCompare(f *testing.F) {
 	})
 }
 
-// checkDiffs checks that differences are ascending and not adjacent, and that the lines
-// between them are equal.
+// checkDiffs checks that differences are ascending, and that the lines between them are equal.
 func checkDiffs(t *testing.T, a, b []string, diffs []lcs.Diff) {
 	t.Helper()
 	atA, atB := 0, 0

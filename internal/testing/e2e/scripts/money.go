@@ -30,7 +30,7 @@ type providedKey struct{}
 
 func serversOf(ts *testscript.TestScript) *provided { return ts.Value(providedKey{}).(*provided) }
 
-// provider serves a script under a name: $NAME_URL is where. Nothing else of
+// provide serves a script under a name: $NAME_URL is where. Nothing else of
 // the environment changes. How it fails is a fault by its
 // name in package wiretest, or
 //
