@@ -104,15 +104,15 @@ func TestPathsOfFlagsAreThoseThatPoliciesAllow(t *testing.T) {
 func TestProfileOfACommandIsLimitedByPolicies(t *testing.T) {
 	w := in(t, map[string]string{"p.yaml": "version: 1\nmax_profile: readonly\n"})
 	for name, want := range map[string]bool{"": true, "readonly": false} {
-		p, err := Profile(t.Context(), w, ProfileOptions{Profile: name})
+		p, _, err := Profile(t.Context(), w, ProfileOptions{Profile: name})
 		if err != nil || p.MayChange() != want {
 			t.Errorf("%q: may change files: %t, %v", name, p.MayChange(), err)
 		}
 	}
-	if p, err := Profile(t.Context(), w, ProfileOptions{PolicyOptions: PolicyOptions{Policies: []string{"p.yaml"}}}); err != nil || p.MayChange() {
+	if p, _, err := Profile(t.Context(), w, ProfileOptions{PolicyOptions: PolicyOptions{Policies: []string{"p.yaml"}}}); err != nil || p.MayChange() {
 		t.Errorf("under a policy: %s, %v", p.Name, err)
 	}
-	if _, err := Profile(t.Context(), w, ProfileOptions{Profile: "unknown"}); fault.ExitOf(err) != event.ExitUsage {
+	if _, _, err := Profile(t.Context(), w, ProfileOptions{Profile: "unknown"}); fault.ExitOf(err) != event.ExitUsage {
 		t.Errorf("an unknown profile: %v", err)
 	}
 }

@@ -194,21 +194,16 @@ func (o *ProfileOptions) Fields(otherwise string) []option.Field {
 	}
 }
 
-// Profile loads a profile, limited by the policies.
-func Profile(ctx context.Context, w world.World, o ProfileOptions) (permission.Profile, error) {
-	name := o.Profile
-	if name == "" {
-		name = "full"
+// Profile loads a profile, limited by the policies, which the returned options have.
+func Profile(ctx context.Context, w world.World, o ProfileOptions) (p permission.Profile, opts tasks.Options, err error) {
+	if opts, err = TaskOptions(ctx, w, o.PolicyOptions); err != nil {
+		return p, opts, err
 	}
-	opts, err := TaskOptions(ctx, w, o.PolicyOptions)
+	p, err = manifest.LoadProfile(ctx, cmp.Or(o.Profile, "full"), o.Manifest, opts)
 	if err != nil {
-		return permission.Profile{}, err
+		return p, opts, fault.Wrap(event.ExitUsage, err)
 	}
-	p, err := manifest.LoadProfile(ctx, name, o.Manifest, opts)
-	if err != nil {
-		return p, fault.Wrap(event.ExitUsage, err)
-	}
-	return opts.Policies.Under(p), nil
+	return opts.Policies.Under(p), opts, nil
 }
 
 // NewRunID returns a unique id that sorts by time.

@@ -50,7 +50,7 @@ type ExplainOptions struct {
 
 // Explain prints whether a call is allowed, and by which rule. Its error has the exit code of a denial.
 func Explain(ctx context.Context, w world.World, o ExplainOptions) error {
-	profile, err := load.Profile(ctx, w, o.ProfileOptions)
+	profile, opts, err := load.Profile(ctx, w, o.ProfileOptions)
 	if err != nil {
 		return err
 	}
@@ -76,8 +76,10 @@ func Explain(ctx context.Context, w world.World, o ExplainOptions) error {
 	for _, each := range decisions {
 		fmt.Fprintf(w.Out, "  %-5s  %s\n", each.Effect, printable.Text(each.Because()))
 	}
-	if err := explainAfterUntrusted(ctx, w, o, j, profile, d); err != nil {
-		return err
+	if after := (tasks.Job{}).AtLeast(opts.Policies.AfterUntrusted()).AfterUntrusted; after != nil && d.Allowed() {
+		if err := explainAfterUntrusted(w, o, j, profile, after); err != nil {
+			return err
+		}
 	}
 	if d.Nearest != "" {
 		fmt.Fprintf(w.Out, "allowed instead: %s\n", printable.Text(d.Nearest))
@@ -88,23 +90,15 @@ func Explain(ctx context.Context, w world.World, o ExplainOptions) error {
 	return nil
 }
 
-// explainAfterUntrusted prints the decision on a call that is allowed for jobs that have read untrusted content, if policies revoke rights then.
-func explainAfterUntrusted(ctx context.Context, w world.World, o ExplainOptions, j *Judge, p permission.Profile, d permission.Decision) error {
-	opts, err := load.TaskOptions(ctx, w, o.PolicyOptions)
-	if err != nil {
-		return err
-	}
-	left := tasks.Job{}.AtLeast(opts.Policies.AfterUntrusted()).AfterUntrusted
-	if left == nil || !d.Allowed() {
-		return nil
-	}
-	read := untrusted.Job{Limits: untrusted.Limits{Network: left.Network, Bash: left.Bash == tasks.BashNone, Source: left.Source}}
+// explainAfterUntrusted prints the decision on a call for jobs that have read untrusted content, which revokes rights.
+func explainAfterUntrusted(w world.World, o ExplainOptions, j *Judge, p permission.Profile, after *tasks.AfterUntrusted) error {
+	read := untrusted.Job{Limits: untrusted.Limits{Network: after.Network, Bash: after.Bash == tasks.BashNone, Source: after.Source}}
 	read.Restore(untrusted.Mark{})
 	then, err := j.All(read.Limited(p), o.Tool, o.Subject)
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)
 	}
-	fmt.Fprintf(w.Out, "after untrusted content: %s; after_untrusted: %s\n", Overall(then).Effect, printable.Text(left.String()))
+	fmt.Fprintf(w.Out, "after untrusted content: %s; after_untrusted: %s\n", Overall(then).Effect, printable.Text(after.String()))
 	return nil
 }
 

@@ -160,7 +160,7 @@ func TestACallThatCannotBeDecidedIsDenied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	full, err := load.Profile(t.Context(), w, load.ProfileOptions{Profile: "full"})
+	full, _, err := load.Profile(t.Context(), w, load.ProfileOptions{Profile: "full"})
 	if err != nil {
 		t.Fatal(err)
 	}

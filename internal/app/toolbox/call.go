@@ -88,7 +88,7 @@ func (o *Options) Parse(args []string) error {
 
 // Call runs one call of a tool in a directory, as a session would, and prints its result as JSON.
 func Call(ctx context.Context, w world.World, o Options) error {
-	profile, err := load.Profile(ctx, w, o.ProfileOptions)
+	profile, _, err := load.Profile(ctx, w, o.ProfileOptions)
 	if err != nil {
 		return err
 	}

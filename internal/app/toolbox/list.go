@@ -27,7 +27,7 @@ type specDocument struct {
 
 // List prints the tools that a model is offered.
 func List(ctx context.Context, w world.World, o Options) error {
-	profile, err := load.Profile(ctx, w, o.ProfileOptions)
+	profile, _, err := load.Profile(ctx, w, o.ProfileOptions)
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ type BacktestOptions struct {
 // Backtest decides every recorded call of runs again, by a profile and the policies, and prints what is decided otherwise. Its
 // error has exit code 1 if a call that was denied is allowed now or can't be decided, unless that is accepted. It runs nothing.
 func Backtest(ctx context.Context, w world.World, o BacktestOptions) error {
-	profile, err := load.Profile(ctx, w, o.ProfileOptions)
+	profile, opts, err := load.Profile(ctx, w, o.ProfileOptions)
 	if err != nil {
 		return err
 	}
@@ -59,10 +59,6 @@ func Backtest(ctx context.Context, w world.World, o BacktestOptions) error {
 	again, err := newBacktest(w, j.Env, profile, &found)
 	if err != nil {
 		return fault.New(event.ExitInternal, "%w", err)
-	}
-	opts, err := load.TaskOptions(ctx, w, o.PolicyOptions)
-	if err != nil {
-		return err
 	}
 	again.revokes = opts.Policies.AfterUntrusted()
 	result, err := again.compare(ctx, &found)
