@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files/abandon"
 	"github.com/millhand/millhand/internal/files/workspace"
+	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/rundir"
@@ -88,27 +89,22 @@ func (o *Options) Parse(args []string) error {
 
 // Call runs one call of a tool in a directory, as a session would, and prints its result as JSON.
 func Call(ctx context.Context, w world.World, o Options) error {
-	profile, _, err := load.Profile(ctx, w, o.ProfileOptions)
+	s, err := newSite(ctx, w, o)
 	if err != nil {
 		return err
 	}
-	set, err := readSettings(ctx, w, o.Model, o.ProfileOptions)
+	s.call = o.Name
+	input, err := readArguments(ctx, w)
 	if err != nil {
 		return err
-	}
-	input, err := abandon.When(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(w.In, maxArguments+1)) })
-	switch {
-	case err != nil:
-		return fault.New(event.ExitUsage, "read the arguments from stdin: %w", err)
-	case len(input) > maxArguments:
-		return fault.New(event.ExitUsage, "the arguments on stdin exceed %d MiB", maxArguments>>20)
 	}
 	space, err := workspace.Open(o.Dir)
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)
 	}
 	defer space.Close()
-	repo, err := repository(w, space.Dir())
+	s.env.Workspace = space
+	repo, err := s.repo()
 	if err != nil {
 		return err
 	}
@@ -117,50 +113,65 @@ func Call(ctx context.Context, w world.World, o Options) error {
 		return err
 	}
 	defer restore()
-	env := set.env
+	s.env.Redact = w.Redactor(s.set.plan, known...)
 	if saved, err := openOutputs(os.TempDir()); err == nil { // without it outputs are truncated and not saved
 		defer saved.Close()
 		outputs.Prune(saved, w.Now().Add(-rundir.OutputRetention)) //nolint:errcheck // the next call retries
-		env.Outputs = saved.Sub(rundir.OutputsOf(space.Dir()))
+		s.env.Outputs = saved.Sub(rundir.OutputsOf(space.Dir()))
 	}
-	env.Workspace, env.Profile, env.Ignore, env.Todos = space, profile, ignored(repo, space.Dir()), &tools.Todos{}
-	env.ChildEnv = proc.ChildEnv(w.Getenv, profile.Env)
-	env.Private = append(confinement.ConcealedFromTools(profile, set.private), rundir.Resolve(filepath.Join(space.Dir(), ".millhand", "runs")))
-	if env.Skills = skill.Find(space, set.skills); len(env.Skills.Problems) > 0 {
-		fmt.Fprintln(w.Err, printable.Text(errors.Join(env.Skills.Problems...).Error()))
-	}
-	env.Changes, env.Cache, env.Redact = &change.Tracker{}, &tools.Cache{}, w.Redactor(set.plan, known...)
+	s.addFiles(repo)
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	served, stop, err := serve(ctx, w, o.ProfileOptions, o.Sandbox, &env, set, end, o.Name)
+	s.end = end
+	defer s.close()
+	registry, err := s.start(ctx)
 	if err != nil {
 		return err
 	}
-	defer stop()
-	hooks, release, err := hookCalls(ctx, w, o.ProfileOptions, o.Sandbox, &env, set, end)
+	out := registry.Dispatch(ctx, s.env, tools.Call{ID: "call_1", Name: o.Name, Input: string(input)}, nil)
+	return printCall(w, s.env, out, context.Cause(ctx))
+}
+
+// addFiles adds to the environment of the tool what depends on the files of its workspace.
+func (s *site) addFiles(repo *gitops.Repo) {
+	env, dir := s.env, s.env.Workspace.Dir()
+	env.Ignore, env.Todos, env.Changes, env.Cache = ignored(repo, dir), &tools.Todos{}, &change.Tracker{}, &tools.Cache{}
+	env.ChildEnv = proc.ChildEnv(s.w.Getenv, env.Profile.Env)
+	env.Private = append(confinement.ConcealedFromTools(env.Profile, s.set.private), rundir.Resolve(filepath.Join(dir, ".millhand", "runs")))
+	if env.Skills = skill.Find(env.Workspace, s.set.skills); len(env.Skills.Problems) > 0 {
+		fmt.Fprintln(s.w.Err, printable.Text(errors.Join(env.Skills.Problems...).Error()))
+	}
+}
+
+// start starts what serves the call, and returns its tools.
+func (s *site) start(ctx context.Context) (*tools.Registry, error) {
+	served, err := s.serve(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer release()
-	env.Hooks = append(env.Hooks, hooks...) // they see the arguments that plugins have made
-	closeLanguages, err := serveLanguages(ctx, w, o.ProfileOptions, o.Sandbox, &env, set, end, o.Name)
+	if err := s.hook(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.serveLanguages(ctx); err != nil {
+		return nil, err
+	}
+	registry, err := tools.For(s.env, slices.Concat(s.set.custom, served)...)
 	if err != nil {
-		return err
+		return nil, fault.Wrap(event.ExitUsage, err)
 	}
-	defer closeLanguages()
-	registry, err := tools.For(&env, slices.Concat(set.custom, served)...)
-	if err != nil {
-		return fault.Wrap(event.ExitUsage, err)
+	return registry, s.confine(ctx)
+}
+
+// readArguments reads the arguments of a call.
+func readArguments(ctx context.Context, w world.World) ([]byte, error) {
+	input, err := abandon.When(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(w.In, maxArguments+1)) })
+	switch {
+	case err != nil:
+		return nil, fault.New(event.ExitUsage, "read the arguments from stdin: %w", err)
+	case len(input) > maxArguments:
+		return nil, fault.New(event.ExitUsage, "the arguments on stdin exceed %d MiB", maxArguments>>20)
 	}
-	if set.runs(o.Name) {
-		done, err := confine(ctx, w, o.ProfileOptions, o.Sandbox, &env, set, end, o.Name)
-		if err != nil {
-			return err
-		}
-		defer done()
-	}
-	out := registry.Dispatch(ctx, &env, tools.Call{ID: "call_1", Name: o.Name, Input: string(input)}, nil)
-	return printCall(w, &env, out, context.Cause(ctx))
+	return input, nil
 }
 
 // maxArguments limits the arguments of a call, in bytes.

@@ -22,6 +22,7 @@ import (
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/testing/gittest"
@@ -211,14 +212,14 @@ func TestHooksDecideAboutACall(t *testing.T) {
 	}
 }
 
-// serving is a manifest with an MCP server and a language server, each of which creates a file when it starts.
+// serving is a manifest with an MCP server and a language server, each of which creates a file with its TMPDIR when it starts.
 func serving(b *bench, more string) string {
 	program, err := os.Executable()
 	if err != nil {
 		b.Fatal(err)
 	}
 	start := func(name, args string) string {
-		return fmt.Sprintf(`[sh, -c, 'echo x >"$OUT/%s"; exec "$PROGRAM" %s']`, name, args)
+		return fmt.Sprintf(`[sh, -c, 'echo "$TMPDIR" >"$OUT/%s"; exec "$PROGRAM" %s']`, name, args)
 	}
 	b.env["OUT"], b.env["PROGRAM"] = b.TempDir(), program
 	const env = "environment: {OUT: \"{env:OUT}\", PROGRAM: \"{env:PROGRAM}\"}"
@@ -371,6 +372,36 @@ func TestACustomToolRunsAsInAJob(t *testing.T) {
 	}
 }
 
+// What confines the programs of a call is decided once, whatever it starts.
+func TestProgramsOfACallShareItsSandboxLevelAndDirectory(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, map[string]string{"a.txt": "one\n"})
+	manifest := serving(b, "") + "batch: true\nhooks: {before_tool: [{run: 'echo \"$TMPDIR\" >" + b.env["OUT"] + "/hook'}]}\n"
+	if err := os.WriteFile(filepath.Join(b.dir, "m.yaml"), []byte(manifest), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const calls = `{"tool_calls": [{"tool": "bash", "parameters": {"command": "echo $TMPDIR >own", "description": "x"}}, {"tool": "write", "parameters": {"filePath": "a.txt", "content": "two\n"}}]}`
+	if exit, doc, text := b.call(t.Context(), b.options("batch", "p"), calls); exit != event.ExitOK {
+		t.Fatalf("exit code %d, %s, %+v, log %s", exit, text, doc, &b.log)
+	}
+	if n := strings.Count(b.log.String(), "commands run without a sandbox"); n != 1 {
+		t.Errorf("%d warnings: %s", n, &b.log)
+	}
+	ofCall, own := map[string]bool{}, map[string]bool{}
+	for _, file := range []string{filepath.Join(b.dir, "own"), filepath.Join(b.env["OUT"], "hook"), filepath.Join(b.env["OUT"], "lsp"), filepath.Join(b.env["OUT"], "mcp")} {
+		tmp, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, below, _ := strings.Cut(string(tmp), "/millhand-tool-")
+		of, _, _ := strings.Cut(below, "/")
+		ofCall[of], own[below] = true, true
+	}
+	if len(ofCall) != 1 || len(own) != 4 {
+		t.Errorf("directories of the call %v, of its programs %v", ofCall, own)
+	}
+}
+
 // A policy that requires a sandbox holds for everything that a call starts.
 func TestNothingIsStartedWithoutTheSandboxOfAPolicy(t *testing.T) {
 	t.Parallel()
@@ -453,11 +484,11 @@ func TestToolFilesOfARepositoryAreThoseOfItsHead(t *testing.T) {
 	compiled := func(file tasks.ScriptFile) string {
 		t.Helper()
 		base := t.TempDir()
-		processes := confinement.Processes{}
-		defer processes.Close()
 		getenv := func(string) string { return "" } // no program to run them is found
-		w, g := world.World{Getenv: getenv}, confinement.Env{Getenv: getenv, Dirs: confinement.Dirs{Workspace: s.Root}}
-		scripts, err := openScripts(t.Context(), w, &processes, tasks.Scripts{ToolFiles: []tasks.ScriptFile{file}}, g, base)
+		at := site{dir: base, ground: confinement.Env{Getenv: getenv, Dirs: confinement.Dirs{Workspace: s.Root}}}
+		at.repo = func() (*gitops.Repo, error) { return repository(world.World{Getenv: getenv}, s.Root) }
+		defer at.processes.Close()
+		scripts, err := at.compile(t.Context(), tasks.Scripts{ToolFiles: []tasks.ScriptFile{file}})
 		if err != nil || scripts == nil {
 			return fmt.Sprint("error: ", err)
 		}

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/millhand/millhand/internal/app/fault"
-	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/extension/lsp"
@@ -27,40 +26,37 @@ type specDocument struct {
 
 // List prints the tools that a model is offered.
 func List(ctx context.Context, w world.World, o Options) error {
-	profile, _, err := load.Profile(ctx, w, o.ProfileOptions)
+	s, err := newSite(ctx, w, o)
 	if err != nil {
 		return err
 	}
-	set, err := readSettings(ctx, w, o.Model, o.ProfileOptions)
-	if err != nil {
-		return err
-	}
-	env := set.env
-	env.Profile, env.Redact = profile, w.Redactor(set.plan)
+	env := s.env
+	env.Redact = w.Redactor(s.set.plan)
 	if space, err := workspace.Open("."); err == nil { // otherwise there are no skills
 		defer space.Close()
 		env.Workspace = space
-		env.Skills = skill.Find(space, set.skills)
+		env.Skills = skill.Find(space, s.set.skills)
 	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	if set.plan != nil && set.plan.LSP != nil {
+	s.end = end
+	defer s.close()
+	if s.set.plan != nil && s.set.plan.LSP != nil {
 		env.Languages = &lsp.Servers{} // nothing is called
 	}
-	served, stop, err := serve(ctx, w, o.ProfileOptions, o.Sandbox, &env, set, end, "")
+	served, err := s.serve(ctx)
 	if err != nil {
 		return err
 	}
-	defer stop()
-	registry, err := tools.For(&env, slices.Concat(set.custom, served)...)
+	registry, err := tools.For(env, slices.Concat(s.set.custom, served)...)
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)
 	}
 	docs := []specDocument{}
-	for _, s := range registry.Offer(profile) {
+	for _, s := range registry.Offer(env.Profile) {
 		docs = append(docs, specDocument{s.Name, s.Description, s.Schema, s.ReadOnly})
 	}
-	if err := printList(w, &env, docs, o.JSON); err != nil {
+	if err := printList(w, env, docs, o.JSON); err != nil {
 		return fault.New(event.ExitInternal, "print the tools: %w", err)
 	}
 	return nil

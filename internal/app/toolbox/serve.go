@@ -2,21 +2,16 @@ package toolbox
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/internal/app/fault"
-	"github.com/millhand/millhand/internal/app/load"
-	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/extension"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
-	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/runner/jsprogram"
 	"github.com/millhand/millhand/tasks"
@@ -41,14 +36,14 @@ func (s *settings) scripts(call string) (of tasks.Scripts, needed bool) {
 	return of, of.Used() && (call == "" || len(of.Plugins) > 0 || !permission.Reserved(call) || strings.EqualFold(call, "batch"))
 }
 
-// openScripts compiles the tool files and plugins. Those of a repository are as of its HEAD;
+// compile compiles the tool files and plugins. Those of a repository are as of its HEAD;
 // without any commit, files that the manifest names without workspace: are as they are, as in a run.
-func openScripts(ctx context.Context, w world.World, others *confinement.Processes, s tasks.Scripts, g confinement.Env, base string) (*extension.Scripts, error) {
+func (s *site) compile(ctx context.Context, of tasks.Scripts) (*extension.Scripts, error) {
 	unborn := false
-	root, read := g.Workspace, func(name string) ([]byte, error) {
-		return os.ReadFile(filepath.Join(g.Workspace, filepath.FromSlash(name)))
+	root, read := s.ground.Workspace, func(name string) ([]byte, error) {
+		return os.ReadFile(filepath.Join(s.ground.Workspace, filepath.FromSlash(name)))
 	}
-	repo, err := repository(w, g.Workspace)
+	repo, err := s.repo()
 	if err != nil {
 		return nil, err
 	}
@@ -61,66 +56,59 @@ func openScripts(ctx context.Context, w world.World, others *confinement.Process
 		root, read = repo.Root(), func(name string) ([]byte, error) { return repo.File(head.Hash, name) }
 	}
 	beneath := root
-	if unborn && !s.OfWorkspace() {
+	if unborn && !of.OfWorkspace() {
 		beneath = ""
 	}
-	p, err := jsprogram.Compile(s, beneath, read, filepath.Join(base, "js"))
+	p, err := jsprogram.Compile(of, beneath, read, filepath.Join(s.dir, "js"))
 	if err != nil {
 		return nil, err
 	}
-	scripts := p.Config(ctx, others, s, g, root, base, "tool@js")
+	scripts := p.Config(ctx, &s.processes, of, s.ground, root, s.programs(), "tool@js")
 	scripts.Fail = func(error) {}
 	return scripts, nil
 }
 
-// serve starts the MCP servers, tool files and plugins of a manifest as a job would, returns
-// their tools, and adds their hooks: for a call only the servers whose tool it can be, without a
-// call ("") all that the profile needs. stop ends them.
-func serve(ctx context.Context, w world.World, o load.ProfileOptions, mode string, env *tools.Env, set *settings, end func(error), call string) (served []tools.Tool, stop func(), err error) {
-	needed := slices.DeleteFunc(slices.Clone(set.servers()), func(s tasks.MCPServer) bool {
-		return call != "" && !strings.EqualFold(call, "batch") && !strings.HasPrefix(strings.ToLower(call), strings.ToLower(s.Name)+"_")
+// serve starts the MCP servers, tool files and plugins of the manifest as a job would, returns
+// their tools, and adds their hooks: for a call only the servers whose tool it can be, for the
+// list all that the profile needs.
+func (s *site) serve(ctx context.Context) ([]tools.Tool, error) {
+	needed := slices.DeleteFunc(slices.Clone(s.set.servers()), func(m tasks.MCPServer) bool {
+		return s.call != "" && !strings.EqualFold(s.call, "batch") && !strings.HasPrefix(strings.ToLower(s.call), strings.ToLower(m.Name)+"_")
 	})
-	of, scripted := set.scripts(call)
-	if len(needed) == 0 && !scripted || env.Workspace == nil {
-		return nil, func() {}, nil
+	of, scripted := s.set.scripts(s.call)
+	if len(needed) == 0 && !scripted || s.env.Workspace == nil {
+		return nil, nil
 	}
-	if len(needed) > 0 && !scripted && !strings.EqualFold(call, "batch") && call != "" && !env.Profile.MayCall(call) { // the denial of a call that is never made
-		return []tools.Tool{tools.NewExternal(tools.External{Name: call, Extension: needed[0].Name})}, func() {}, nil
+	if len(needed) > 0 && !scripted && !strings.EqualFold(s.call, "batch") && s.call != "" && !s.env.Profile.MayCall(s.call) { // the denial of a call that is never made
+		return []tools.Tool{tools.NewExternal(tools.External{Name: s.call, Extension: needed[0].Name})}, nil
 	}
-	g, base, err := ground(ctx, w, o, mode, env, set, end)
-	if err != nil {
-		return nil, nil, err
+	if err := s.open(ctx); err != nil {
+		return nil, err
 	}
-	processes := &confinement.Processes{}
 	var scripts *extension.Scripts
 	if scripted {
-		if scripts, err = openScripts(ctx, w, processes, of, g, base); err != nil {
-			return nil, nil, errors.Join(fault.New(event.ExitFailed, "tool files and plugins: %w", err), os.RemoveAll(base))
+		var err error
+		if scripts, err = s.compile(ctx, of); err != nil {
+			return nil, fault.New(event.ExitFailed, "tool files and plugins: %w", err)
 		}
-		scripts.Load.Settings = jsprogram.Settings(set.plan, env.Profile, env.Model, tasks.DefaultAgent)
+		scripts.Load.Settings = jsprogram.Settings(s.set.plan, s.env.Profile, s.env.Model, tasks.DefaultAgent)
 	}
 	started, err := extension.Start(ctx, extension.Config{
-		Servers: needed, Scripts: scripts, Profiles: []permission.Profile{env.Profile}, Custom: set.custom, Version: w.Version, Sandbox: string(g.Level), Proxy: w.Proxy, Hold: env.Redact.Hold,
-		Launch: func(ctx context.Context, s tasks.MCPServer) (proc.Command, error) {
-			own := g
-			own.Profile, own.Tools = confinement.ProcessProfile(g.Profile, "mcp."+s.Name, s.Process), nil
-			return processes.Launch(ctx, own, s.Process, base, "tool@"+s.Name)
+		Servers: needed, Scripts: scripts, Profiles: []permission.Profile{s.env.Profile}, Custom: s.set.custom,
+		Version: s.w.Version, Sandbox: string(s.ground.Level), Proxy: s.w.Proxy, Hold: s.env.Redact.Hold,
+		Launch: func(ctx context.Context, m tasks.MCPServer) (proc.Command, error) {
+			own := s.ground
+			own.Profile, own.Tools = confinement.ProcessProfile(own.Profile, "mcp."+m.Name, m.Process), nil
+			return s.processes.Launch(ctx, own, m.Process, s.programs(), "tool@"+m.Name)
 		},
-		Changed: func() {}, Emit: func(event.Extension) {}, Now: w.Now,
-		Warn: func(text string) { fmt.Fprintln(w.Err, printable.Text(env.Redact.Text("millhand: "+text))) },
+		Changed: func() {}, Emit: func(event.Extension) {}, Now: s.w.Now, Warn: s.warn,
 	})
-	stop = func() {
-		started.Close()
-		if err := errors.Join(processes.Close(), os.RemoveAll(base)); err != nil {
-			fmt.Fprintln(w.Err, printable.Text("millhand: "+err.Error()))
-		}
-	}
+	s.stops = append(s.stops, started.Close)
 	if err != nil {
-		stop()
-		return nil, nil, fault.New(event.ExitFailed, "%w", err)
+		return nil, fault.New(event.ExitFailed, "%w", err)
 	}
-	env.Hooks = started.Hooks("")
-	return started.Tools("", ""), stop, nil
+	s.env.Hooks = started.Hooks("")
+	return started.Tools("", ""), nil
 }
 
 // extends reports whether the manifest has programs that serve jobs.

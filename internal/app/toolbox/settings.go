@@ -9,7 +9,6 @@ import (
 
 	"github.com/millhand/millhand/internal/app/checks"
 	"github.com/millhand/millhand/internal/app/fault"
-	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -37,12 +36,12 @@ type settings struct {
 
 // readSettings returns the settings for a model and a manifest. Without a model
 // every tool is offered.
-func readSettings(ctx context.Context, w world.World, model string, o load.ProfileOptions) (*settings, error) {
-	s := &settings{env: tools.Env{Offer: tools.Offer{Model: model}, Now: w.Now, Spawn: noSpawn}, private: sandbox.NewPrivate(w.System...)}
+func readSettings(ctx context.Context, w world.World, o Options, opts tasks.Options) (*settings, error) {
+	s := &settings{env: tools.Env{Offer: tools.Offer{Model: o.Model}, Now: w.Now, Spawn: noSpawn}, private: sandbox.NewPrivate(w.System...)}
 	s.env.Batch = s.env.Model == ""
 	agents := tasks.BuiltInAgents()
 	if o.Manifest != "" {
-		plan, err := s.fromManifest(ctx, w, o)
+		plan, err := s.fromManifest(ctx, w, o.Manifest, opts)
 		if err != nil {
 			return nil, err
 		}
@@ -58,15 +57,11 @@ func readSettings(ctx context.Context, w world.World, model string, o load.Profi
 	return s, nil
 }
 
-func (s *settings) fromManifest(ctx context.Context, w world.World, o load.ProfileOptions) (*tasks.Plan, error) {
-	opts, err := load.TaskOptions(ctx, w, o.PolicyOptions)
-	if err != nil {
-		return nil, err
-	}
-	plan, err := expand.Load(ctx, []string{o.Manifest}, opts)
+func (s *settings) fromManifest(ctx context.Context, w world.World, manifest string, opts tasks.Options) (*tasks.Plan, error) {
+	plan, err := expand.Load(ctx, []string{manifest}, opts)
 	var problems problem.List
 	if errors.As(err, &problems) {
-		return nil, fault.New(event.ExitUsage, "%s has %s; the first is: %s", o.Manifest, figures.Count(len(problems), "problem"), problems[0])
+		return nil, fault.New(event.ExitUsage, "%s has %s; the first is: %s", manifest, figures.Count(len(problems), "problem"), problems[0])
 	}
 	if err != nil {
 		return nil, fault.Wrap(event.ExitUsage, err)
