@@ -356,6 +356,18 @@ func TestLongOutputIsSavedForLaterCalls(t *testing.T) {
 	}
 }
 
+// Package managers write-protect directories of their caches.
+func TestWriteProtectedDirectoriesOfACallAreRemoved(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	b := newBench(t, nil)
+	if exit, doc, text := b.call(t.Context(), b.options("bash", "full"), `{"command": "mkdir -p $TMPDIR/a/b && chmod 500 $TMPDIR/a", "description": "x"}`); exit != event.ExitOK || strings.Contains(b.log.String(), "permission denied") {
+		t.Errorf("exit code %d, %s, %+v, log %s", exit, text, doc, &b.log)
+	}
+	if left, err := filepath.Glob(filepath.Join(os.TempDir(), "millhand-tool-*")); err != nil || len(left) > 0 {
+		t.Errorf("left %v, %v", left, err)
+	}
+}
+
 // It has a private temporary directory and, in a sandbox, a home of its own, and never the keys of the user.
 func TestACustomToolRunsAsInAJob(t *testing.T) {
 	t.Parallel()

@@ -16,6 +16,7 @@ import (
 	"github.com/millhand/millhand/internal/app/machine"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files/sharedfile"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/printable"
@@ -147,7 +148,7 @@ func (s *site) close() {
 	}
 	err := s.processes.Close()
 	if s.dir != "" {
-		err = errors.Join(err, os.RemoveAll(s.dir))
+		err = errors.Join(err, sharedfile.RemoveAll(s.dir))
 	}
 	if err != nil {
 		s.warn(err.Error())
