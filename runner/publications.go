@@ -13,10 +13,6 @@ import (
 	"github.com/millhand/millhand/runner/site"
 )
 
-// MaxPublications is the maximum number of jobs of a run that are published in parallel.
-// They are limited separately: a job that only waits for a remote has no slot.
-const MaxPublications = 4
-
 // enqueue frees the slot of a job whose work is complete, and waits until the job can be
 // published. The caller calls leave afterwards, in any case.
 func (j *job) enqueue(ctx context.Context) (leave func(), end *ending.Stop) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/runner/preflight"
+	"github.com/millhand/millhand/runner/publish"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -147,7 +148,7 @@ func TestInterruptedQueueKeepsCommits(t *testing.T) {
 	ctx := s.signalAt(func(event.Event) bool { return len(s.of(event.Committed)) == len(ids) })
 	exit := s.run(ctx, &tasks.Plan{Parallel: 1, Jobs: s.pushing(ids...)})
 	begun := len(s.of(event.PublishStarted))
-	if exit != event.ExitTerminate || begun > MaxPublications || begun == 0 {
+	if exit != event.ExitTerminate || begun > publish.MaxParallel || begun == 0 {
 		t.Errorf("exit %d, %d pushes", exit, begun)
 	}
 	for id, end := range s.ends() {

@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/runner/delivery"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
+	"github.com/millhand/millhand/runner/publish"
 	"github.com/millhand/millhand/runner/savedsession"
 	"github.com/millhand/millhand/runner/site"
 	"github.com/millhand/millhand/tasks"
@@ -154,7 +155,7 @@ func (r *run) shareBudget(ctx context.Context) (settle func()) {
 
 func newRun(plan *tasks.Plan, o Options) *run {
 	r := &run{
-		opts: o, budget: money.NewBudget("run budget", plan.Budget.CostUSD, o.Now, o.Costs.Spent), publications: make(chan struct{}, MaxPublications),
+		opts: o, budget: money.NewBudget("run budget", plan.Budget.CostUSD, o.Now, o.Costs.Spent), publications: make(chan struct{}, publish.MaxParallel),
 	}
 	r.Run = site.NewRun(plan, &r.opts.Options)
 	r.agents = agent.NewRun(r.Run, &r.opts.Options, r.budget, o.Equipment, o.About.Version)

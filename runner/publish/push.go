@@ -12,6 +12,10 @@ import (
 	"github.com/millhand/millhand/internal/proc/clock"
 )
 
+// MaxParallel is the maximum number of jobs of a run that are published in parallel.
+// They are limited separately: a job that only waits for a remote has no slot.
+const MaxParallel = 4
+
 // The timeouts of each push attempt and of a query for branches, and the number and delay
 // of retries.
 const (

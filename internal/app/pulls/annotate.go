@@ -11,7 +11,6 @@ import (
 	"github.com/millhand/millhand/internal/forge/credentials/apis"
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/report"
-	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/runner/publish"
 	"github.com/millhand/millhand/tasks"
 )
@@ -29,7 +28,7 @@ func Annotate(
 	texts := sync.OnceValue(func() func(job string) string { return w.PullTexts(files, r) })
 	var all sync.WaitGroup
 	next := make(chan *report.Job)
-	for range runner.MaxPublications {
+	for range publish.MaxParallel {
 		all.Go(func() {
 			for j := range next {
 				text := known.Text(texts()(j.ID))

@@ -27,7 +27,6 @@ import (
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/report"
-	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/publish"
 	"github.com/millhand/millhand/runner/savedjob"
@@ -242,7 +241,7 @@ func (p *Publishing) publish(ctx context.Context, out *rundir.Dir, pending []int
 	p.later.Work, p.later.Emit, p.later.Head = out.Work(), emit, log.Head
 	var all sync.WaitGroup
 	next := make(chan int)
-	for range runner.MaxPublications {
+	for range publish.MaxParallel {
 		all.Go(func() {
 			for i := range next {
 				mu.Lock()

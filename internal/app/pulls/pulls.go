@@ -1,9 +1,8 @@
 // Package pulls publishes the jobs of a saved run ([Begin]) and manages their pull requests ([Open]). Package manage
 // calls both, and passes the policies and git hosts of the run's manifests; package savedjob pushes, and makes the inverse of
-// a merged pull request. One table decides what a verb means for a pull request in a state. It starts no session and no run, and needs
-// only [runner.MaxPublications] from package runner. It records nothing in the run but what it publishes: the state of pull
-// requests is that of their forges. After a run, [Annotate] adds what the jobs of the run have in common to those of their
-// pull requests that are open.
+// a merged pull request. One table decides what a verb means for a pull request in a state. It starts no session and no run. It
+// records nothing in the run but what it publishes: the state of pull requests is that of their forges. After a run, [Annotate] adds
+// what the jobs of the run have in common to those of their pull requests that are open.
 package pulls
 
 import (
