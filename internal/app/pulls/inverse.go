@@ -66,7 +66,7 @@ func (r *Run) invert(ctx context.Context, row Row, j report.Job, pr forge.PullRe
 	case !errors.Is(err, forge.ErrNotFound):
 		return r.failed(row, err), false
 	case r.order.DryRun:
-		row.Result = "would revert"
+		row.Result = ResultWouldRevert
 		return row, false
 	}
 	if err := r.openInverses(ctx); err != nil {
@@ -84,7 +84,7 @@ func (r *Run) invert(ctx context.Context, row Row, j report.Job, pr forge.PullRe
 		row.Reason = "nothing is left to revert"
 		return row, true
 	case errors.Is(err, gitops.ErrMerge):
-		row.Result, row.Reason, row.exit = "not reverted", "later changes of "+pr.Base+" conflict with its inverse: revert it yourself", event.ExitFailed
+		row.Result, row.Reason, row.exit = ResultNotReverted, "later changes of "+pr.Base+" conflict with its inverse: revert it yourself", event.ExitFailed
 		return row, false
 	case err != nil:
 		return r.failed(row, err), false

@@ -46,7 +46,7 @@ const (
 // transition is the next transition of a pull request, or what prevents one.
 type transition struct {
 	do     action
-	result string // of the row, after the transition
+	result Result // of the row, after the transition
 	reason string
 	exit   event.Exit
 	last   bool // with stay: its branch can be deleted if that was ordered
@@ -67,26 +67,26 @@ func (o Order) next(pr forge.PullRequest, j report.Job) transition {
 	case o.Verb == Merge:
 		return o.nextMerge(pr, j)
 	case pr.State == forge.Merged && o.Verb == Revert:
-		return transition{do: doInvert, result: "reverted"}
+		return transition{do: doInvert, result: ResultReverted}
 	case pr.State == forge.Merged:
-		return transition{result: "merged", reason: "it was merged before"}
+		return transition{result: ResultMerged, reason: "it was merged before"}
 	case pr.Head.Branch != j.Published.Branch:
-		return transition{result: "not closed", reason: fmt.Sprintf("it is for branch %s, but the run pushed %s", pr.Head.Branch, j.Published.Branch), exit: event.ExitFailed}
+		return transition{result: ResultNotClosed, reason: fmt.Sprintf("it is for branch %s, but the run pushed %s", pr.Head.Branch, j.Published.Branch), exit: event.ExitFailed}
 	case pr.State == forge.Closed:
-		return transition{result: "closed", reason: "it was closed before", last: true}
+		return transition{result: ResultClosed, reason: "it was closed before", last: true}
 	case o.DryRun:
-		return transition{result: "would close"}
+		return transition{result: ResultWouldClose}
 	}
-	return transition{do: doShut, result: "closed"}
+	return transition{do: doShut, result: ResultClosed}
 }
 
 // nextMerge is next for Merge.
 func (o Order) nextMerge(pr forge.PullRequest, j report.Job) transition {
 	switch pr.State {
 	case forge.Merged:
-		return transition{result: "merged", reason: "it was merged before"}
+		return transition{result: ResultMerged, reason: "it was merged before"}
 	case forge.Closed:
-		return transition{result: "closed", reason: "it was closed before, without merging it"}
+		return transition{result: ResultClosed, reason: "it was closed before, without merging it"}
 	case forge.Open:
 	}
 	switch reason := notReady(pr, j, o.WithoutChecks); {
@@ -94,13 +94,13 @@ func (o Order) nextMerge(pr forge.PullRequest, j report.Job) transition {
 		if pr.Conflict {
 			reason = "it has conflicts with " + pr.Base + ", or the forge has not yet checked it"
 		}
-		return transition{do: askAgain, result: "not ready", reason: reason, exit: event.ExitFailed}
+		return transition{do: askAgain, result: ResultNotReady, reason: reason, exit: event.ExitFailed}
 	case reason != "":
-		return transition{result: "not ready", reason: reason, exit: event.ExitFailed}
+		return transition{result: ResultNotReady, reason: reason, exit: event.ExitFailed}
 	case o.DryRun:
-		return transition{result: "would merge"}
+		return transition{result: ResultWouldMerge}
 	}
-	return transition{do: doMerge, result: "merged"}
+	return transition{do: doMerge, result: ResultMerged}
 }
 
 // deletes reports whether the branch of a pull request is deleted that has nothing else left to do.

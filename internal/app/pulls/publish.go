@@ -48,7 +48,7 @@ type PublishRow struct {
 	Mode        tasks.PublishMode  `json:"mode"`
 	Remote      string             `json:"remote"`
 	Branch      string             `json:"branch"`
-	Result      string             `json:"result"` // published, unchanged, skipped, failed or would publish
+	Result      Result             `json:"result"`
 	Reason      string             `json:"reason"`
 	Commit      string             `json:"commit"` // that was pushed; empty for none
 	PullRequest *event.PullRequest `json:"pull_request"`
@@ -138,14 +138,14 @@ func (p *Publishing) plan() (pending []int) {
 		row.left, row.pushes = saved.Left(), reason == ""
 		switch {
 		case reason != "" && row.left.Any() && saved.Settled():
-			row.Result, row.Mode, row.Branch, row.Reason = "would publish", "", "", row.left.String()
+			row.Result, row.Mode, row.Branch, row.Reason = ResultPending, "", "", row.left.String()
 			pending = append(pending, i)
 		case done:
-			row.Result, row.Reason = "unchanged", reason
+			row.Result, row.Reason = ResultUnchanged, reason
 		case reason != "":
-			row.Result, row.Reason = "skipped", reason
+			row.Result, row.Reason = ResultSkipped, reason
 		default:
-			row.Result, row.Reason = "would publish", row.left.String()
+			row.Result, row.Reason = ResultPending, row.left.String()
 			pending = append(pending, i)
 		}
 		p.rows = append(p.rows, row)
@@ -300,7 +300,7 @@ func (p *Publishing) ends() (ends []event.JobEnd) {
 // not published.
 func (p *Publishing) one(ctx context.Context, row PublishRow, j report.Job, saved *savedjob.Job) PublishRow {
 	if ctx.Err() != nil {
-		row.Result, row.Reason = "skipped", context.Cause(ctx).Error()
+		row.Result, row.Reason = ResultSkipped, context.Cause(ctx).Error()
 		return row
 	}
 	later := p.later
@@ -330,7 +330,7 @@ func (p *Publishing) one(ctx context.Context, row PublishRow, j report.Job, save
 		err = later.PublishRest(ctx, row.Job, saved, rest)
 	}
 	if err != nil {
-		row.Result, row.Reason, row.exit = "failed", p.known.Text(err.Error()), event.ExitPublish
+		row.Result, row.Reason, row.exit = ResultFailed, p.known.Text(err.Error()), event.ExitPublish
 		var f *publish.Failure
 		if errors.As(err, &f) && f.Code.Cause().Exit == event.ExitPolicy {
 			row.exit = event.ExitPolicy
@@ -338,7 +338,7 @@ func (p *Publishing) one(ctx context.Context, row PublishRow, j report.Job, save
 		p.later.Emit(event.Event{Type: event.WarningIssued, Job: row.Job, Warning: &event.Warning{Message: "publish: " + row.Reason}})
 		return row
 	}
-	row.Result, row.Reason = "published", ""
+	row.Result, row.Reason = ResultPublished, ""
 	if saved.End.Outcome != event.Passed {
 		end := *saved.End
 		end.Outcome, end.Reason, end.Code, end.Cause, end.ExitCode = event.Passed, "", "", "", event.ExitOK
@@ -414,13 +414,13 @@ func (p *Publishing) exits(ctx context.Context) (all []event.Exit) {
 func (p *Publishing) Print(out io.Writer) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "JOB\tMODE\tBRANCH\tRESULT\tURL")
-	count := map[string]int{}
+	count := map[Result]int{}
 	for _, row := range p.rows {
 		url := "-"
 		if row.PullRequest != nil {
 			url = row.PullRequest.URL
 		}
-		cells := []string{row.Job, cmp.Or(string(row.Mode), "-"), cmp.Or(row.Branch, "-"), row.Result, url}
+		cells := []string{row.Job, cmp.Or(string(row.Mode), "-"), cmp.Or(row.Branch, "-"), string(row.Result), url}
 		for i, cell := range cells {
 			cells[i] = printable.Line(cell, printable.Width)
 		}
@@ -436,7 +436,7 @@ func (p *Publishing) Print(out io.Writer) error {
 		}
 	}
 	var sums []string
-	for _, result := range []string{"published", "would publish", "unchanged", "skipped", "failed"} {
+	for _, result := range []Result{ResultPublished, ResultPending, ResultUnchanged, ResultSkipped, ResultFailed} {
 		if n := count[result]; n > 0 {
 			sums = append(sums, fmt.Sprintf("%d %s", n, result))
 		}

@@ -70,7 +70,7 @@ func TestOnlyChangesOfPassedJobsArePublished(t *testing.T) {
 	result, exit := p.Result(t.Context())
 	got := map[string]string{}
 	for _, row := range result.Jobs {
-		got[row.Job] = strings.TrimSuffix(row.Result+": "+row.Reason, ": ")
+		got[row.Job] = strings.TrimSuffix(string(row.Result)+": "+row.Reason, ": ")
 	}
 	if differ(t, got, map[string]string{"failed": "skipped: failed: verify failed", "empty": "skipped: it has no changes", "changed": "would publish"}); exit != event.ExitOK || result.Run != "r1" {
 		t.Errorf("exit code %d of run %s", exit, result.Run)

@@ -176,7 +176,7 @@ func (r *Run) merge(ctx context.Context, row Row, j report.Job, client *forge.Cl
 	err := client.Merge(ctx, at, row.PullRequest.Number, j.Published.Hash, r.order.Method)
 	switch {
 	case errors.Is(err, forge.ErrConflict): // a rule of the repository, or a commit since then
-		row.Result, row.Reason, row.exit = "not ready", r.Known.Text(err.Error()), event.ExitFailed
+		row.Result, row.Reason, row.exit = ResultNotReady, r.Known.Text(err.Error()), event.ExitFailed
 	case err != nil:
 		return r.failed(row, err)
 	default:
@@ -242,7 +242,7 @@ func withoutPull(j report.Job) string {
 
 // failed returns the row of a job whose pull request could not be read or changed.
 func (r *Run) failed(row Row, err error) Row {
-	row.Result, row.Reason, row.exit = "failed", r.Known.Text(err.Error()), event.ExitPublish
+	row.Result, row.Reason, row.exit = ResultFailed, r.Known.Text(err.Error()), event.ExitPublish
 	return row
 }
 
@@ -251,7 +251,7 @@ func (r *Run) failed(row Row, err error) Row {
 func (r *Run) Read(ctx context.Context, j report.Job) (row Row, pr forge.PullRequest, client *forge.Client, at forge.Path) {
 	row = Row{Job: j.ID, Repo: j.Repo}
 	if j.PullRequest == nil || j.Published == nil {
-		row.Result, row.Reason = "none", withoutPull(j)
+		row.Result, row.Reason = ResultNone, withoutPull(j)
 		return row, pr, nil, at
 	}
 	client, at, err := r.open(j)

@@ -78,7 +78,7 @@ func (m *managed) do(t *testing.T, o Order) (map[string]string, event.Exit) {
 	defer r.Close()
 	rows, found := r.Do(t.Context()), map[string]string{}
 	for _, row := range rows {
-		found[row.Job] = strings.TrimSuffix(row.Result+": "+row.Reason, ": ")
+		found[row.Job] = strings.TrimSuffix(string(row.Result)+": "+row.Reason, ": ")
 	}
 	return found, Worst(rows)
 }

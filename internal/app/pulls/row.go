@@ -17,7 +17,7 @@ type Row struct {
 	Job         string `json:"job"`
 	Repo        string `json:"repo"`
 	PullRequest *State `json:"pull_request"` // nil without one, and if the forge did not return it
-	Result      string `json:"result,omitempty"`
+	Result      Result `json:"result,omitempty"`
 	Reason      string `json:"reason"`
 
 	exit event.Exit
@@ -68,7 +68,7 @@ func Print(out io.Writer, rows []Row) error {
 	for _, row := range rows {
 		cells := []string{row.Job, row.Repo}
 		if row.Result != "" {
-			cells = append(cells, numberOf(row.PullRequest), row.Result, urlOf(row.PullRequest))
+			cells = append(cells, numberOf(row.PullRequest), string(row.Result), urlOf(row.PullRequest))
 		} else {
 			cells = append(cells, stateCells(row.PullRequest)...)
 		}
