@@ -28,7 +28,7 @@ import (
 
 // stop leaves the pull request to people.
 func (p *followed) stop(ctx context.Context, d follow.Decision) error {
-	p.row.Result, p.row.Reason = "stopped", d.Reason
+	p.row.Result, p.row.Reason = ResultStopped, d.Reason
 	p.state.Stopped = d.Reason
 	if err := p.client.AddLabel(ctx, p.at, forge.Thread{Number: p.pr.Number}, follow.Label); err != nil {
 		if !errors.Is(err, forge.ErrDenied) && !errors.Is(err, forge.ErrNotFound) && !errors.Is(err, forge.ErrInvalid) {
@@ -108,11 +108,11 @@ func (p *followed) finish(ctx context.Context) error {
 	o := follow.Outcome{Final: p.job.FinalMessage, CostUSD: p.past.SpentBy(p.job.ID)}
 	if p.job.Outcome != event.Passed {
 		o.Problem = strings.TrimSuffix(string(p.job.Outcome)+": "+p.job.Reason, ": ")
-		p.row.Result, p.row.Reason, p.row.exit = "not done", o.Problem, event.ExitFailed
+		p.row.Result, p.row.Reason, p.row.exit = ResultNotDone, o.Problem, event.ExitFailed
 	} else if j := p.job; j.Published != nil && j.Published.Hash != p.state.Pending.Head {
 		o.Commit, p.row.Commit = j.Published.Hash, j.Published.Hash
-	} else if p.row.Result == "fixed" {
-		p.row.Result, p.row.Reason = "not done", "the session changed nothing"
+	} else if p.row.Result == ResultFixed {
+		p.row.Result, p.row.Reason = ResultNotDone, "the session changed nothing"
 	}
 	p.state = p.state.Finish(o)
 	return p.put(ctx)
@@ -146,7 +146,7 @@ func (p *followed) rebase(ctx context.Context) (done bool, err error) {
 		p.pull.Conflict = false
 		return false, nil
 	case result.Commit != "":
-		p.row.Result, p.row.Commit = "rebased", result.Commit
+		p.row.Result, p.row.Commit = ResultRebased, result.Commit
 		p.state = p.state.With("conflict with "+p.pr.Base, fmt.Sprintf("rebased, as %.10s", result.Commit))
 		return true, p.put(ctx)
 	}
@@ -154,7 +154,7 @@ func (p *followed) rebase(ctx context.Context) (done bool, err error) {
 	if d.Action == follow.Stop {
 		return true, p.stop(ctx, d)
 	}
-	p.row.Result = "rebased"
+	p.row.Result = ResultRebased
 	return true, p.work(ctx, d, follow.ConflictPrompt(p.pr.Base, result.Failed), true)
 }
 

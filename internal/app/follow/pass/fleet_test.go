@@ -205,7 +205,7 @@ func (f *fleet) pass(ctx context.Context, change func(*Options)) (map[string]Row
 func (f *fleet) results(rows map[string]Row, want map[string]string) {
 	f.T.Helper()
 	for repo, result := range want {
-		if got := strings.TrimSuffix(rows[repo].Result+": "+rows[repo].Reason, ": "); got != result {
+		if got := strings.TrimSuffix(string(rows[repo].Result)+": "+rows[repo].Reason, ": "); got != result {
 			f.T.Errorf("%s: %q, want %q", repo, got, result)
 		}
 	}

@@ -35,7 +35,7 @@ type Row struct {
 	Job    string `json:"job"`
 	Repo   string `json:"repo"`
 	URL    string `json:"url"`
-	Result string `json:"result"` // nothing, rebased, fixed, responded, stopped, hands off, not done, failed, or would ...
+	Result Result `json:"result"`
 	Reason string `json:"reason"`
 	Commit string `json:"commit"` // that was pushed; "" for none
 
@@ -127,7 +127,7 @@ func print(w world.World, asJSON bool, rows []Row) error {
 	t := tabwriter.NewWriter(w.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "JOB\tREPO\tRESULT\tCOMMIT\tURL")
 	for _, row := range rows {
-		cells := []string{row.Job, row.Repo, row.Result, fmt.Sprintf("%.10s", row.Commit), row.URL}
+		cells := []string{row.Job, row.Repo, string(row.Result), fmt.Sprintf("%.10s", row.Commit), row.URL}
 		for i, cell := range cells {
 			if cells[i] = printable.Line(cell, printable.Width); cell == "" {
 				cells[i] = "-"

@@ -60,7 +60,7 @@ func TestAPassDoesWhatEachPullRequestNeeds(t *testing.T) {
 	}
 	rows, exit = f.pass(t.Context(), nil)
 	for repo, result := range map[string]string{"red": "fixed", "late": "rebased", "hard": "rebased", "talk": "responded"} {
-		if row := rows[repo]; row.Result != result || row.Commit == "" || row.Commit != f.head("acme/"+repo, branch) {
+		if row := rows[repo]; string(row.Result) != result || row.Commit == "" || row.Commit != f.head("acme/"+repo, branch) {
 			t.Errorf("%s: %+v, the branch is at %s", repo, row, f.head("acme/"+repo, branch))
 		}
 		want[repo] = result

@@ -118,12 +118,12 @@ func (r *savedRun) pull(ctx context.Context, j report.Job) Row {
 	p := &followed{savedRun: r, job: j, row: Row{Run: r.ID, Job: j.ID, Repo: j.Repo, URL: j.PullRequest.URL}}
 	row, pr, client, at := r.Read(ctx, j)
 	if client == nil {
-		p.row.Result, p.row.Reason, p.row.exit = "failed", row.Reason, event.ExitPublish
+		p.row.Result, p.row.Reason, p.row.exit = ResultFailed, row.Reason, event.ExitPublish
 		return p.row
 	}
 	p.pr, p.client, p.at = pr, client, at
 	if err := p.follow(ctx); err != nil {
-		p.row.Result, p.row.Reason, p.row.exit = "failed", r.Known.Text(err.Error()), event.ExitPublish
+		p.row.Result, p.row.Reason, p.row.exit = ResultFailed, r.Known.Text(err.Error()), event.ExitPublish
 	}
 	return p.row
 }
@@ -137,10 +137,10 @@ func (p *followed) follow(ctx context.Context) error {
 	if d.Action == follow.Continue {
 		if p.started() {
 			if p.options.DryRun {
-				p.row.Result = "would finish"
+				p.row.Result = would("finish")
 				return nil
 			}
-			p.row.Result = "finished"
+			p.row.Result = ResultFinished
 			return p.finish(ctx)
 		}
 		p.state = p.state.Abort()
@@ -149,7 +149,7 @@ func (p *followed) follow(ctx context.Context) error {
 		}
 		d = follow.Decide(p.pull, p.state, p.settings, p.World.Now())
 		if d.Action == follow.Nothing && !p.options.DryRun {
-			p.row.Result, p.row.Reason = string(d.Action), d.Reason
+			p.row.Result, p.row.Reason = Result(d.Action), d.Reason
 			return p.put(ctx) // the comment has the session
 		}
 	}
@@ -173,18 +173,18 @@ func (p *followed) act(ctx context.Context, d follow.Decision) error {
 	p.row.Reason = d.Reason
 	switch {
 	case d.Action == follow.Nothing || d.Action == follow.HandsOff:
-		p.row.Result = string(d.Action)
+		p.row.Result = Result(d.Action)
 		return nil
 	case p.options.DryRun:
-		p.row.Result = "would " + map[follow.Action]string{follow.Stop: "stop", follow.Rebase: "rebase", follow.Fix: "fix", follow.Respond: "respond"}[d.Action]
+		p.row.Result = would(d.Action)
 		return nil
 	case d.Action == follow.Stop:
 		return p.stop(ctx, d)
 	case d.Action == follow.Fix:
-		p.row.Result = "fixed"
+		p.row.Result = ResultFixed
 		return p.work(ctx, d, follow.ChecksPrompt(d.Checks), false)
 	case d.Action == follow.Respond:
-		p.row.Result = "responded"
+		p.row.Result = ResultResponded
 		return p.work(ctx, d, follow.RemarksPrompt(d.Remarks), false)
 	}
 	return nil
