@@ -48,7 +48,7 @@ func (x *extensions) start(ctx context.Context, fail context.CancelCauseFunc) *e
 				return proc.Command{}, err
 			}
 			g.Within, g.Tools, g.Fail = x.site.Sandboxes.Own, nil, g.Spared(s.Optional)
-			return x.processes.Launch(ctx, g, s.Process, j.opts.Work, j.Spec.ID+"@"+s.Name) // no job has such a name
+			return x.processes.LaunchServer(ctx, g, s, j.opts.Work, j.Spec.ID)
 		},
 		Scripts: scripts,
 		Changed: func() { j.Read("tools that an MCP server describes in another way since the job started") },

@@ -26,7 +26,7 @@ func (x *extensions) openLanguages(ctx context.Context) {
 				return proc.Command{}, err
 			}
 			g.Within, g.Fail = x.site.Sandboxes.Own, g.Spared(true) // they only advise
-			return x.processes.LaunchLanguage(ctx, g, s, j.opts.Work, j.Spec.ID+"@lsp-"+s.Name)
+			return x.processes.LaunchLanguage(ctx, g, s, j.opts.Work, j.Spec.ID)
 		},
 		Emit: func(e event.Extension) { j.Emit(event.Event{Type: event.ExtensionChanged, Extension: &e}) },
 		Warn: j.Warn, Now: j.opts.Now,

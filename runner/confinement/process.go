@@ -246,15 +246,21 @@ func LanguageProfile(p permission.Profile, s tasks.LanguageServer) permission.Pr
 // lockLanguage makes the workspace read-only for a language server, whatever the profile.
 func (g *Env) lockLanguage() { g.Locked, g.Tools = []string{g.Workspace}, nil }
 
-// LaunchLanguage is Launch for a language server, which can't write to the workspace.
-func (p *Processes) LaunchLanguage(ctx context.Context, g Env, s tasks.LanguageServer, work, own string) (proc.Command, error) {
+// LaunchLanguage is Launch for a language server of a job or call, which can't write to the workspace.
+func (p *Processes) LaunchLanguage(ctx context.Context, g Env, s tasks.LanguageServer, work, of string) (proc.Command, error) {
 	for _, dir := range s.Process.Write {
 		if Overlap(dir, g.Workspace) {
 			return proc.Command{}, fmt.Errorf("write path %s: the workspace is read-only for language servers; remove it from lsp.%s", dir, s.Name)
 		}
 	}
 	g.lockLanguage()
-	return p.Launch(ctx, g, s.Process, work, own)
+	return p.Launch(ctx, g, s.Process, work, of+"@lsp."+s.Name)
+}
+
+// LaunchServer is Launch for an MCP server. of is the job or call that it belongs to: private directories are those of one kind of
+// process, so that servers with the same name don't read what the other has written.
+func (p *Processes) LaunchServer(ctx context.Context, g Env, s tasks.MCPServer, work, of string) (proc.Command, error) {
+	return p.Launch(ctx, g, s.Process, work, of+"@mcp."+s.Name)
 }
 
 // HookProfile returns the profile that confines a hook: that of the job's commands without

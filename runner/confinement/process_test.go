@@ -48,6 +48,29 @@ func TestRefusedStartsAreReported(t *testing.T) {
 	}
 }
 
+// Processes of several kinds can have names that look alike; none has the home directory of another.
+func TestEachProcessHasItsOwnPrivateDirectories(t *testing.T) {
+	t.Parallel()
+	g := Env{Level: sandbox.Outside, Dirs: Dirs{Workspace: t.TempDir()}, Getenv: os.Getenv, Fail: func(error) {}}
+	var all Processes
+	work, cat := t.TempDir(), tasks.Process{Command: []string{"cat"}}
+	var errs []error
+	for _, name := range []string{"x", "js", "lsp-x", "hook-x"} {
+		_, err := all.LaunchServer(t.Context(), g, tasks.MCPServer{Name: name, Process: cat}, work, "job")
+		errs = append(errs, err)
+	}
+	_, err := all.LaunchLanguage(t.Context(), g, tasks.LanguageServer{Name: "x", Process: cat}, work, "job")
+	_, hook := all.LaunchHook(t.Context(), g, tasks.Hook{Name: "x", Command: cat.Command}, work, "job")
+	_, scripts := all.Launch(t.Context(), g, cat, work, "job@js")
+	homes, listed := os.ReadDir(filepath.Join(work, "home"))
+	if err := errors.Join(append(errs, err, hook, scripts, listed)...); err != nil || len(homes) != 7 {
+		t.Errorf("%v: %v", homes, err)
+	}
+	if err := all.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // withoutFiles calls a function while the process can open no more files.
 func withoutFiles(t *testing.T, call func() error) error {
 	t.Helper()

@@ -28,7 +28,7 @@ func (s *site) serveLanguages(ctx context.Context) error {
 		Launch: func(ctx context.Context, l tasks.LanguageServer) (proc.Command, error) {
 			own := g
 			own.Profile = confinement.LanguageProfile(g.Profile, l)
-			return s.processes.LaunchLanguage(ctx, own, l, s.programs(), "tool@lsp-"+l.Name)
+			return s.processes.LaunchLanguage(ctx, own, l, s.programs(), "tool")
 		},
 		Emit: func(event.Extension) {}, Now: s.w.Now, Warn: s.warn,
 	})

@@ -99,7 +99,7 @@ func (s *site) serve(ctx context.Context) ([]tools.Tool, error) {
 		Launch: func(ctx context.Context, m tasks.MCPServer) (proc.Command, error) {
 			own := s.ground
 			own.Profile, own.Tools = confinement.ProcessProfile(own.Profile, "mcp."+m.Name, m.Process), nil
-			return s.processes.Launch(ctx, own, m.Process, s.programs(), "tool@"+m.Name)
+			return s.processes.LaunchServer(ctx, own, m, s.programs(), "tool")
 		},
 		Changed: func() {}, Emit: func(event.Extension) {}, Now: s.w.Now, Warn: s.warn,
 	})
