@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
@@ -30,8 +32,8 @@ type reservations struct {
 }
 
 // openReservations locks the directory and reads it. Files of runs that were killed are
-// removed. If one of the wanted branches is reserved, it waits in case that run was killed just now.
-func openReservations(ctx context.Context, dir string, wanted map[string]string) (*reservations, error) {
+// removed.
+func openReservations(ctx context.Context, dir string) (*reservations, error) {
 	made, err := files.MakeOwn(dir, 0o700)
 	if err != nil {
 		return nil, err
@@ -41,17 +43,9 @@ func openReservations(ctx context.Context, dir string, wanted map[string]string)
 	if err != nil {
 		return nil, err
 	}
-	r := &reservations{dir: dir, lock: lock}
+	r := &reservations{dir: dir, lock: lock, runs: map[string]string{}}
 	if err = filelock.Wait(ctx, lock, filelock.Exclusive); err == nil {
-		err = filelock.AfterOrphans(ctx, func() (bool, error) {
-			err := r.read()
-			for _, d := range wanted {
-				if r.runs[d] != "" {
-					return false, err
-				}
-			}
-			return true, err
-		})
+		err = r.read()
 	}
 	if err != nil {
 		lock.Close()
@@ -62,8 +56,23 @@ func openReservations(ctx context.Context, dir string, wanted map[string]string)
 
 func (r *reservations) close() { r.lock.Close() }
 
+// openFor opens the reservations when none of the wanted branches is reserved by a run that was killed just now.
+func openFor(ctx context.Context, dir string, wanted map[string]string) (r *reservations, err error) {
+	reserved := func(branch string) bool { return r.runs[branch] != "" }
+	err = filelock.AfterOrphans(ctx, func(last bool) (bool, error) {
+		if r, err = openReservations(ctx, dir); err != nil {
+			return true, err
+		}
+		if !last && slices.ContainsFunc(slices.Collect(maps.Values(wanted)), reserved) {
+			r.close()
+			return false, nil
+		}
+		return true, nil
+	})
+	return r, err
+}
+
 func (r *reservations) read() error {
-	r.runs = map[string]string{}
 	files, err := filepath.Glob(filepath.Join(r.dir, "*.branches"))
 	if err != nil {
 		return err
@@ -130,7 +139,7 @@ func (p *checker) reserve(ctx context.Context, ready *Result) (refused []error) 
 			wanted[j.ID] = digest(s.branch)
 		}
 	}
-	r, err := openReservations(ctx, p.Reserve, wanted)
+	r, err := openFor(ctx, p.Reserve, wanted)
 	if err != nil {
 		p.warn(unreserved(err))
 		return nil

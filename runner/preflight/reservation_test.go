@@ -12,7 +12,7 @@ func TestABranchIsReservedWhileARunIsInProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		for _, run := range []string{"killed", "in-progress"} {
-			r, err := openReservations(t.Context(), dir, nil)
+			r, err := openReservations(t.Context(), dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -29,7 +29,7 @@ func TestABranchIsReservedWhileARunIsInProgress(t *testing.T) {
 		}
 		for run, want := range map[string]string{"killed": "", "in-progress": "in-progress"} {
 			branch := "branch-of-" + run
-			r, err := openReservations(t.Context(), dir, map[string]string{"job": branch})
+			r, err := openFor(t.Context(), dir, map[string]string{"job": branch})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -20,7 +20,7 @@ func waits() map[string]wait {
 
 		"runner/site/timelimit.go":            {1, "the time limit of a job; its test is in a bubble"},
 		"runner/site/opening.go":              {1, user},
-		"internal/app/runs/claimed.go":            {1, user},
+		"internal/app/runs/claimed.go":        {1, user},
 		"internal/app/queue/worker/worker.go": {1, user},
 		"internal/app/queue/worker/job.go":    {1, "a job's last message reaches the queue, or this time ends"},
 		"internal/app/queue/claim.go":         {1, "leases, which the server's clock ends"},

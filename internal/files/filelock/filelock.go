@@ -65,12 +65,12 @@ func Wait(ctx context.Context, f *os.File, mode Mode) error {
 // files open until it executes its program.
 const orphanWait = 500 * time.Millisecond
 
-// AfterOrphans repeats a look at locks that don't name their processes until it finds them free, and long enough
-// for the last children of killed processes.
-func AfterOrphans(ctx context.Context, look func() (free bool, err error)) error {
+// AfterOrphans repeats a look at locks that don't name their processes until it is done, and long enough for the last
+// children of killed processes: last is true for a look that has to do without them. A look holds no lock after it.
+func AfterOrphans(ctx context.Context, look func(last bool) (done bool, err error)) error {
 	const pause = orphanWait / 20
 	for waited := time.Duration(0); ; waited += pause {
-		if free, err := look(); free || err != nil || waited >= orphanWait {
+		if done, err := look(waited >= orphanWait); done || err != nil || waited >= orphanWait {
 			return err
 		}
 		if err := clock.Wait(ctx, pause); err != nil {

@@ -99,8 +99,10 @@ func TestAfterOrphansLooksUntilLocksAreFree(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				looks := 0
-				err := AfterOrphans(t.Context(), func() (bool, error) {
-					looks++
+				err := AfterOrphans(t.Context(), func(last bool) (bool, error) {
+					if looks++; last != (looks == 21) {
+						t.Errorf("look %d is the last: %v", looks, last)
+					}
 					return looks == c.free, c.err
 				})
 				if looks != c.want || !errors.Is(err, c.err) {
@@ -111,7 +113,7 @@ func TestAfterOrphansLooksUntilLocksAreFree(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := AfterOrphans(ctx, func() (bool, error) { return false, nil }); !errors.Is(err, context.Canceled) {
+	if err := AfterOrphans(ctx, func(bool) (bool, error) { return false, nil }); !errors.Is(err, context.Canceled) {
 		t.Errorf("a canceled context: %v", err)
 	}
 }

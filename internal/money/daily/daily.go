@@ -48,67 +48,77 @@ func (e *Exceeded) Error() string {
 // Reserve reserves for a run what remains of the limit of a day, and no more than
 // most unless that is 0. dir has a directory for each day. The error is an
 // [*Exceeded] if nothing remains.
-func Reserve(ctx context.Context, dir string, day time.Time, run string, limit, most money.USD) (*Reservation, error) {
+func Reserve(ctx context.Context, dir string, day time.Time, run string, limit, most money.USD) (r *Reservation, err error) {
 	dir = filepath.Join(dir, day.UTC().Format(time.DateOnly))
 	made, err := files.MakeOwn(dir, 0o700)
 	if err != nil {
 		return nil, err
 	}
 	made.Close()
+	err = filelock.AfterOrphans(ctx, func(last bool) (done bool, err error) {
+		r, done, err = reserve(ctx, dir, run, limit, most, last)
+		return done, err
+	})
+	return r, err
+}
+
+// reserve is one look of Reserve. Unless it is the last, it leaves the money as it is if a run in progress has reserved what this run
+// would get.
+func reserve(ctx context.Context, dir, run string, limit, most money.USD, last bool) (r *Reservation, done bool, err error) {
 	lock, err := files.OpenRegular(filepath.Join(dir, ".lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer lock.Close()
 	if err := filelock.Wait(ctx, lock, filelock.Exclusive); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	var spent money.USD
-	if err := filelock.AfterOrphans(ctx, func() (bool, error) {
-		spent, err = used(dir)
-		return spent < limit, err
-	}); err != nil {
-		return nil, err
+	used, running, err := used(dir)
+	if err != nil {
+		return nil, false, err
 	}
-	r := &Reservation{Limit: limit.Sub(spent)}
+	r = &Reservation{Limit: limit.Sub(used)}
+	if short := most == 0 || r.Limit < most; short && running && !last {
+		return nil, false, nil
+	}
 	if r.Limit <= 0 {
-		return nil, &Exceeded{Limit: limit, Used: spent}
+		return nil, false, &Exceeded{Limit: limit, Used: used}
 	}
 	if most > 0 {
 		r.Limit = min(r.Limit, most)
 	}
 	r.file, err = files.OpenRegular(filepath.Join(dir, run+".json"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if err := errors.Join(filelock.Wait(ctx, r.file, filelock.Exclusive), r.write()); err != nil {
 		r.file.Close()
-		return nil, err
+		return nil, false, err
 	}
-	return r, nil
+	return r, true, nil
 }
 
 // used is the sum of a day's files: what runs in progress have reserved, and what
-// others have spent.
-func used(dir string) (total money.USD, err error) {
+// others have spent. running reports whether there are runs in progress.
+func used(dir string) (total money.USD, running bool, err error) {
 	files, err := os.ReadDir(dir)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	for _, f := range files {
 		if filepath.Ext(f.Name()) != ".json" {
 			continue
 		}
-		r, running, err := read(filepath.Join(dir, f.Name()))
+		r, held, err := read(filepath.Join(dir, f.Name()))
 		if err != nil {
-			return 0, fmt.Errorf("%w; remove the file if its run cost nothing", err)
+			return 0, false, fmt.Errorf("%w; remove the file if its run cost nothing", err)
 		}
-		if running {
-			r.Spent = max(r.Spent, r.Reserved)
+		if held {
+			r.Spent, running = max(r.Spent, r.Reserved), true
 		}
 		total = total.Add(r.Spent)
 	}
-	return total, nil
+	return total, running, nil
 }
 
 func read(name string) (r record, running bool, err error) {

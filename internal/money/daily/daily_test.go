@@ -1,6 +1,7 @@
 package daily
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -58,10 +59,14 @@ func TestRunsShareADay(t *testing.T) {
 func TestARunWaitsForTheOrphansOfOneThatWasKilled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		killed := reserved(t, dir, noon, "killed", money.Dollar, 0)
-		time.AfterFunc(100*time.Millisecond, func() { killed.file.Close() })
-		if next := reserved(t, dir, noon, "next", money.Dollar, 0); next.Limit != money.Dollar {
-			t.Errorf("reserved $%v", next.Limit)
+		for run, most := range []money.USD{0, 2 * money.Dollar} {
+			killed := reserved(t, dir, noon, fmt.Sprint("killed", run), 3*money.Dollar, most)
+			time.AfterFunc(100*time.Millisecond, func() { killed.file.Close() })
+			next := reserved(t, dir, noon, fmt.Sprint("next", run), 3*money.Dollar, most)
+			if want := cmp.Or(most, 3*money.Dollar); next.Limit != want {
+				t.Errorf("reserved $%v, want $%v", next.Limit, want)
+			}
+			next.file.Close()
 		}
 	})
 }
