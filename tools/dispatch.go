@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -124,8 +125,8 @@ func (r *Registry) run(ctx context.Context, env *Env, call Call, running func(ti
 	return shown
 }
 
-// allowed prepares a call and decides it; ended is the outcome of one that must not run. A call that reads untrusted content marks the job, and
-// is prepared and decided again, without the rights that the job has lost by that.
+// allowed prepares a call and decides it; ended is the outcome of one that must not run. A call that reads untrusted content must also be allowed
+// by the rights that the job has after it. If it is, it marks the job, and is prepared and decided again.
 func allowed(ctx context.Context, env *Env, t Tool, call Call, out *Outcome) (pending Pending, ended *Outcome) {
 	pending, err := prepare(t, env, call)
 	if err != nil {
@@ -143,6 +144,10 @@ func allowed(ctx context.Context, env *Env, t Tool, call Call, out *Outcome) (pe
 	why := env.Untrusted.Before(t.Spec(), pending)
 	if why == "" {
 		return pending, nil
+	}
+	if left := env.Untrusted.Left(env.Profile).DecideAll(pending.Needs); !left.Allowed() { // it reads nothing, and marks nothing
+		left.Why = cmp.Or(left.Why, why)
+		return pending, new(deny(*out, left))
 	}
 	env.Untrusted.Read(call.ID, out.Tool, why)
 	env = env.now()

@@ -11,8 +11,8 @@
 //  4. lets the tool prepare: read the arguments, resolve paths, analyze a
 //     command line, and list the permissions needed, without side effects;
 //  5. asks the session's profile for a decision on every permission, and hooks whether they
-//     deny what it allows. A call that reads untrusted content marks the job, and steps 4 and 5
-//     are repeated without the rights that the job has lost ([untrusted.Job.Before]);
+//     deny what it allows. A call that reads untrusted content marks the job ([untrusted.Job.Before]), and is prepared
+//     and decided again: the profile must allow it with the rights that the mark leaves;
 //  6. if all are allowed, runs the call under a deadline, or returns the cached
 //     result of an identical call if nothing changed since;
 //  7. truncates the result, saves the full text to a file, redacts known secrets,

@@ -268,16 +268,19 @@ func TestEachToolThatReadsUntrustedFilesMarksTheJob(t *testing.T) {
 	}
 }
 
-// The call that marks a job is decided again, for the rights that the job has left.
-func TestTheCallThatMarksAJobHasItsRightsNoMore(t *testing.T) {
+// A call that would mark the job must be allowed by the rights that the job has after it. If it is not, it has read nothing.
+func TestACallThatReadsUntrustedFilesNeedsTheRightsThatAreLeft(t *testing.T) {
 	t.Parallel()
 	for command, want := range map[string]tools.Status{"sh vendor/a.sh": tools.Denied, "sh own.sh": tools.Completed} {
 		s := tooltest.SetUp(t, "full", map[string]string{"vendor/a.sh": "echo done >planted\n", "own.sh": "echo done >planted\n"})
 		job := &untrusted.Job{Limits: untrusted.Limits{Bash: true, Source: "m.yaml:3"}, Files: []string{"vendor/**"}}
 		s.Env.Untrusted = untrusted.Reader{Job: job}
 		out := s.Call("bash", tooltest.Args{"command": command, "description": "x"})
+		if want == tools.Denied && !strings.Contains(out.Error, "(m.yaml:3, which limits profile full): untrusted file vendor/a.sh") {
+			t.Errorf("%s: %s", command, out.Error)
+		}
 		_, err := os.Stat(filepath.Join(s.Dir, "planted"))
-		if denied := want == tools.Denied; out.Status != want || job.Is() != denied || denied != errors.Is(err, fs.ErrNotExist) || out.Decision.Allowed() == denied {
+		if denied := want == tools.Denied; out.Status != want || job.Is() || denied != errors.Is(err, fs.ErrNotExist) || out.Decision.Allowed() == denied {
 			t.Errorf("%s: %s, marked %v, decided by %+v, file: %v", command, out.Status, job.Is(), out.Decision, err)
 		}
 	}

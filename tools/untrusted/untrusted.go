@@ -127,6 +127,11 @@ func (j *Job) Limited(p permission.Profile) permission.Profile {
 	if !j.Is() {
 		return p
 	}
+	return j.Left(p)
+}
+
+// Left returns a profile with the rights that a mark leaves.
+func (j *Job) Left(p permission.Profile) permission.Profile {
 	if j.Limits.Network {
 		p = p.Within("after_untrusted", permission.Network{})
 	}
