@@ -1,7 +1,7 @@
 // Package models opens the models that the jobs of a plan call: the provider's wire
 // with wrappers for rate limits, prices, retries, fallback and recording, with keys and logins of clouds, and models
 // that are scripts or recordings. It also computes their maximum cost, and lists the known models ([NewCatalog]). It
-// sends no requests itself.
+// sends no requests to models; [Set.Found] asks the machine's metadata service for credentials.
 package models
 
 import (

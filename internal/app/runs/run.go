@@ -1,8 +1,8 @@
 // Package runs starts runs and continues them: [Run] has package checks make the plan, and [Start] accepts one that its
 // caller has checked. [Run] also resumes one, for which package history decides what is done with each job, and [Compare]
-// refuses a plan that is another one. Both reserve money of daily budgets (package days), check the repositories (package repos), open
-// the report directory, let the runner execute the plan with its log and telemetry, write reports and evidence, add to
-// the run's pull requests what its jobs have in common (package pulls), and print the result (package result). It
+// refuses a plan that is another one. A run reserves money of daily budgets (package days), claims its report directory, checks the
+// repositories (package repos), lets the runner execute the plan with its log and telemetry, writes reports and evidence, adds
+// to its pull requests what its jobs have in common (package pulls), and prints the result (package result). The package
 // schedules no jobs.
 package runs
 
