@@ -41,7 +41,7 @@ type Checked struct {
 	probe   *levels.Probe     // nil before it has started
 }
 
-// With returns what is checked of a plan that was made of this one.
+// With returns what is checked of a plan that was made of this one, which the models, that both share, have from now on.
 func (c Checked) With(plan *tasks.Plan) Checked {
 	c.Plan, c.Models.Plan = plan, plan
 	return c

@@ -45,7 +45,7 @@ type access struct {
 	hold    func(secret string)
 }
 
-func (m *Set) access() access { return access{m.getenv, m.Environ, m.now, m.proxy, m.hold} }
+func (m *Set) access() access { return access{m.getenv, m.environ, m.now, m.proxy, m.hold} }
 
 // authorized adds the key or login of a provider to its configuration, and returns what identifies
 // its account and how errors of the key are fixed.
@@ -133,7 +133,7 @@ func CloudLogins(getenv func(string) string) []Login {
 	var list []Login
 	for _, name := range kinds.Names() {
 		kind, _ := provider.Lookup(name)
-		m := New(&tasks.Plan{Jobs: []tasks.Job{{Model: name + "/anthropic.claude", ModelName: name}}}, getenv, nil, nil, prices.BuiltIn())
+		m := withPrices(&tasks.Plan{Jobs: []tasks.Job{{Model: name + "/anthropic.claude", ModelName: name}}}, process{getenv: getenv}, prices.BuiltIn())
 		if _, base := m.getenv.first(kind.BaseEnv); kind.Cloud == kinds.Azure && base == "" { // other tools have the same variables
 			continue
 		}

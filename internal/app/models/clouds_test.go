@@ -26,7 +26,7 @@ func ofProcess(t *testing.T, p *tasks.Plan, env map[string]string) *Set {
 	for name, value := range env {
 		t.Setenv(name, value)
 	}
-	return New(p, os.Getenv, time.Now, nil, prices.BuiltIn())
+	return withPrices(p, process{getenv: os.Getenv, now: time.Now}, prices.BuiltIn())
 }
 
 // A machine without credentials of AWS is reported before a run.

@@ -37,21 +37,17 @@ import (
 // Set holds the models that the jobs of a plan may call. It is safe for
 // concurrent use once Begin has returned.
 type Set struct {
-	UserAgent string   // of requests; "" is millhand
-	Environ   []string // environment of key commands
 	// Hold is called with each key of a command or file before it is used, to redact it.
 	Hold func(key string)
-	// Accounts are shared with other Sets of this process. It is set before use; New gives a
+	// Accounts are shared with other Sets of this process. It is set before use; Of gives a
 	// Set its own.
 	Accounts *Accounts
-	// Plan is that of New, or one that was made of it before Begin.
+	// Plan is that of Of, or one that was made of it before Begin.
 	Plan *tasks.Plan
 
-	getenv variables
-	now    func() time.Time
-	proxy  func(*http.Request) (*url.URL, error)
-	table  *prices.Table
-	canon  *model.Canon // of recordings; set by Begin
+	process
+	table *prices.Table
+	canon *model.Canon // of recordings; set by Begin
 
 	mu       sync.Mutex
 	scripts  map[string]*script.Script
@@ -71,19 +67,24 @@ type wired struct {
 	found   func(context.Context) error // see [Set.Found]; nil without a login to AWS
 }
 
-// Of returns the models of a plan in a process, with the prices that it has saved.
-func Of(w world.World, plan *tasks.Plan) *Set {
-	m := New(plan, w.Getenv, w.Now, w.Proxy, pricetable.Saved(w))
-	m.UserAgent, m.Environ = "millhand/"+w.Version, w.Environ()
-	return m
+// process is what the models use of this process.
+type process struct {
+	getenv    variables // has keys and base URLs
+	now       func() time.Time
+	proxy     func(*http.Request) (*url.URL, error) // of requests; nil for none
+	userAgent string                                // of requests; "" is millhand
+	environ   []string                              // environment of key commands
 }
 
-// New returns the models of a plan. Keys and base URLs come from getenv. Requests use
-// proxy, unless it is nil. Prices and facts are those of table, unless the plan has
-// others. New opens nothing.
-func New(plan *tasks.Plan, getenv func(string) string, now func() time.Time, proxy func(*http.Request) (*url.URL, error), table *prices.Table) *Set {
+// Of returns the models of a plan in a process, with the prices that it has saved. It opens nothing.
+func Of(w world.World, plan *tasks.Plan) *Set {
+	return withPrices(plan, process{w.Getenv, w.Now, w.Proxy, "millhand/" + w.Version, w.Environ()}, pricetable.Saved(w))
+}
+
+// withPrices returns the models of a plan with the prices and facts of a table, unless the plan has others.
+func withPrices(plan *tasks.Plan, p process, table *prices.Table) *Set {
 	return &Set{
-		Accounts: newAccounts(model.DefaultLimitPolicy(now), nil), Plan: plan, getenv: getenv, now: now, proxy: proxy, table: table, canon: model.NewCanon(nil, nil),
+		Accounts: newAccounts(model.DefaultLimitPolicy(p.now), nil), Plan: plan, process: p, table: table, canon: model.NewCanon(nil, nil),
 		scripts: map[string]*script.Script{}, children: map[scriptedChild]int{}, wires: map[string]wired{}, replays: map[string]*replay.Recording{},
 	}
 }
@@ -409,7 +410,7 @@ func (m *Set) openWire(id, written string) (wired, error) {
 	if err != nil {
 		return wired{}, err
 	}
-	conf.Now, conf.Proxy, conf.UserAgent = m.now, m.proxy, m.UserAgent
+	conf.Now, conf.Proxy, conf.UserAgent = m.now, m.proxy, m.userAgent
 	conf.MaxOutput, conf.HTTPClient = m.Facts(id).MaxOutput, m.Accounts.client
 	if conf.BaseURL == "" {
 		_, conf.BaseURL = m.getenv.first(kind.BaseEnv)

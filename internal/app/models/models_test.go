@@ -18,7 +18,7 @@ import (
 
 // newSet returns the models of a plan, with an environment.
 func newSet(p *tasks.Plan, env map[string]string) *Set {
-	return New(p, func(name string) string { return env[name] }, time.Now, nil, prices.BuiltIn())
+	return withPrices(p, process{getenv: func(name string) string { return env[name] }, now: time.Now}, prices.BuiltIn())
 }
 
 // job returns a job that calls a model, with others to fall back to.

@@ -17,7 +17,7 @@ func TestMisspeltModelHasSuggestionBeforeAdvice(t *testing.T) {
 		"openai/gpx-mini-typo":   "can't be enforced: add it under prices:",
 	} {
 		p := &tasks.Plan{Jobs: []tasks.Job{{ID: "t", Model: id, ModelName: id, Limits: tasks.Limits{CostUSD: 1}}}}
-		m := New(p, func(string) string { return "" }, time.Now, nil, prices.BuiltIn())
+		m := withPrices(p, process{getenv: func(string) string { return "" }, now: time.Now}, prices.BuiltIn())
 		if err := m.Unpriced(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", id, err, want)
 		}
