@@ -99,9 +99,9 @@ func (r *Registry) run(ctx context.Context, env *Env, call Call, running func(ti
 	if refused != nil {
 		return deny(out, *refused)
 	}
-	pending, ended := allowed(ctx, env, t, call, &out)
-	if ended != nil {
-		return *ended
+	pending, out, ok := allowed(ctx, env, t, call, out)
+	if !ok {
+		return out
 	}
 	if running != nil {
 		running(out.Title)
@@ -125,12 +125,12 @@ func (r *Registry) run(ctx context.Context, env *Env, call Call, running func(ti
 	return shown
 }
 
-// allowed prepares a call and decides it; ended is the outcome of one that must not run. A call that reads untrusted content must also be allowed
-// by the rights that the job has after it. If it is, it marks the job, and is prepared and decided again.
-func allowed(ctx context.Context, env *Env, t Tool, call Call, out *Outcome) (pending Pending, ended *Outcome) {
+// allowed prepares a call and decides it; out is the outcome of one that is not ok, and must not run. A call that reads untrusted
+// content must also be allowed by the rights that the job has after it. If it is, it marks the job, and is prepared and decided again.
+func allowed(ctx context.Context, env *Env, t Tool, call Call, out Outcome) (pending Pending, _ Outcome, ok bool) {
 	pending, err := prepare(t, env, call)
 	if err != nil {
-		return pending, new(fail(*out, err))
+		return pending, fail(out, err), false
 	}
 	out.Title = cut.Title(pending.Title)
 	d := env.Profile.DecideAll(pending.Needs)
@@ -139,25 +139,25 @@ func allowed(ctx context.Context, env *Env, t Tool, call Call, out *Outcome) (pe
 		env.readHooks(call.ID, out.Tool, !d.Allowed())
 	}
 	if out.Decision = &d; !d.Allowed() {
-		return pending, new(deny(*out, d))
+		return pending, deny(out, d), false
 	}
 	why := env.Untrusted.Before(t.Spec(), pending)
 	if why == "" {
-		return pending, nil
+		return pending, out, true
 	}
 	if left := env.Untrusted.Left(env.Profile).DecideAll(pending.Needs); !left.Allowed() { // it reads nothing, and marks nothing
 		left.Why = cmp.Or(left.Why, why)
-		return pending, new(deny(*out, left))
+		return pending, deny(out, left), false
 	}
 	env.Untrusted.Read(call.ID, out.Tool, why)
 	env = env.now()
 	if pending, err = prepare(t, env, call); err != nil { // it was concealed
-		return pending, new(fail(*out, err))
+		return pending, fail(out, err), false
 	}
 	if left := env.Profile.DecideAll(pending.Needs); !left.Allowed() {
-		return pending, new(deny(*out, left))
+		return pending, deny(out, left), false
 	}
-	return pending, nil
+	return pending, out, true
 }
 
 // prepare lets a tool read its arguments.
