@@ -9,5 +9,5 @@
 // It reads no files and knows neither repositories nor the phases of a job: it returns values. The use
 // cases that continue runs (packages runs, worker and pass) and package savedsession call [Decide]; packages
 // runner, preflight, site, agent, changes, denials and trials read the results. Packages savedjob and pulls
-// read [Publishable], and other use cases only the [Past] of a saved run.
+// read [Publishable], and other use cases the [Past] of a saved run, of which replay reads the facts of each job.
 package history

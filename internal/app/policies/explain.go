@@ -93,8 +93,7 @@ func Explain(ctx context.Context, w world.World, o ExplainOptions) error {
 // explainAfterUntrusted prints the decision on a call for jobs that have read untrusted content, which revokes rights.
 func explainAfterUntrusted(w world.World, o ExplainOptions, j *Judge, p permission.Profile, after *tasks.AfterUntrusted) error {
 	read := untrusted.Job{Limits: untrusted.Limits{Network: after.Network, Bash: after.Bash == tasks.BashNone, Source: after.Source}}
-	read.Restore(untrusted.Mark{})
-	then, err := j.All(read.Limited(p), o.Tool, o.Subject)
+	then, err := j.All(read.Left(p), o.Tool, o.Subject)
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)
 	}

@@ -70,7 +70,8 @@ const orphanWait = 500 * time.Millisecond
 func AfterOrphans(ctx context.Context, look func(last bool) (done bool, err error)) error {
 	const pause = orphanWait / 20
 	for waited := time.Duration(0); ; waited += pause {
-		if done, err := look(waited >= orphanWait); done || err != nil || waited >= orphanWait {
+		last := waited >= orphanWait
+		if done, err := look(last); done || last || err != nil {
 			return err
 		}
 		if err := clock.Wait(ctx, pause); err != nil {

@@ -191,8 +191,7 @@ func (j *jobUsage) left(p permission.Profile, least []policy.AfterUntrusted) per
 	all := tasks.Job{AfterUntrusted: &own}.AtLeast(least).AfterUntrusted
 	limits.Network, limits.MCP, limits.Bash, limits.Source = all.Network, all.MCP, all.Bash == tasks.BashNone, all.Source
 	read := untrusted.Job{Limits: limits}
-	read.Restore(untrusted.Mark{})
-	return read.Limited(p)
+	return read.Left(p)
 }
 
 // relative returns arguments with the paths in a workspace relative to it: the worktree of a
