@@ -168,6 +168,21 @@ func TestCallsAfterUntrustedContentAreDecidedWithWhatIsLeft(t *testing.T) {
 	}
 }
 
+// A call that has marked the job before it ran needs the rights that are left; one whose result has marked it had them all.
+func TestTheCallThatMarksAJobIsDecidedAsItWouldBe(t *testing.T) {
+	for state, want := range map[event.CallStatus]int{event.CallPending: 1, event.CallRunning: 0} {
+		job := &jobUsage{id: "a", at: map[string]int{}}
+		call := event.Call{ID: "1", Tool: "bash", Input: json.RawMessage(`{"command": "sh vendor/x.sh"}`), Status: state}
+		job.add(event.Event{Type: event.CallUpdated, Session: "r/a", Call: new(call)})
+		job.add(event.Event{Type: event.UntrustedRead, Session: "r/a", Untrusted: &event.Untrusted{Call: "1", Tool: "bash", Revoked: &event.Revoked{Bash: "none", Source: "m.yaml:7"}}})
+		call.Status, call.Decision = event.CallCompleted, &event.Decision{Effect: "allow", Rule: "bash: allow", Source: "m.yaml:1"}
+		job.add(event.Event{Type: event.CallUpdated, Session: "r/a", Call: new(call)})
+		if r := again(t, "full", job); len(r.Differences) != want || want == 1 && r.Differences[0].Verdict != DeniedNow {
+			t.Errorf("marked while it was %s: %+v", state, r.Differences)
+		}
+	}
+}
+
 func TestTheTextShowsFiveCallsOfADifference(t *testing.T) {
 	job := &jobUsage{id: "a"}
 	for range 7 {

@@ -80,6 +80,7 @@ type jobUsage struct {
 	at        map[string]int // of a call in calls, by its session and id
 	network   []connection
 	marked    *event.Event // what it has read first of untrusted content; nil for nothing
+	early     bool         // the call that has marked it did so before it ran: it needs the rights that are left
 }
 
 // connection is one of a command.
@@ -146,8 +147,11 @@ var usages = event.Walk[func(*jobUsage, event.Event)]{
 		event.NetworkRequested: func(j *jobUsage, e event.Event) {
 			j.network = append(j.network, connection{*e.Network, j.marked != nil})
 		},
-		event.UntrustedRead: func(j *jobUsage, e event.Event) { j.marked = &e },
-		event.CallUpdated:   (*jobUsage).call,
+		event.UntrustedRead: func(j *jobUsage, e event.Event) {
+			i, known := j.at[e.Session+"\x00"+e.Untrusted.Call]
+			j.marked, j.early = &e, known && j.calls[i].Status == event.CallPending
+		},
+		event.CallUpdated: (*jobUsage).call,
 	},
 	Ignores: []event.Type{
 		event.RunStarted, event.PhaseStarted, event.PhaseEnded, event.CommandStarted, event.CommandEnded, event.BaselineEnded, event.ScriptEnded,
@@ -170,12 +174,12 @@ func (j *jobUsage) call(e event.Event) {
 	}
 	after := j.calls[i].after
 	if j.calls[i].Decision == nil { // it was decided only now
-		after = j.marked != nil && !j.marks(e)
+		after = j.marked != nil && (j.early || !j.marks(e))
 	}
 	j.calls[i] = usedCall{*e.Call, e.Session, relative(e.Call.Input, j.workspace), after}
 }
 
-// marks reports whether a call has marked the job, which was decided before it did.
+// marks reports whether a call has marked the job.
 func (j *jobUsage) marks(e event.Event) bool {
 	return j.marked.Session == e.Session && j.marked.Untrusted.Call == e.Call.ID
 }
